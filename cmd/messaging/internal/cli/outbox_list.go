@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -32,28 +31,22 @@ type status struct {
 	Service       string   `json:"service"`
 }
 
-func number(get func(status) int) func(status) string {
-	return func(s status) string { return strconv.Itoa(get(s)) }
-}
-
-var statusTable = output.Table[status]{
-	Columns: []output.Column[status]{
-		{Name: "service", Text: func(s status) string { return s.Service }},
-		{Name: "pending", Text: number(func(s status) int { return s.Pending })},
-		{Name: "sending", Text: number(func(s status) int { return s.Sending })},
-		{Name: "accepted", Text: number(func(s status) int { return s.Accepted })},
-		{Name: "rejected", Text: number(func(s status) int { return s.Rejected })},
-		{Name: "unclear", Text: number(func(s status) int { return s.Unclear })},
-		{Name: "dismissed", Text: number(func(s status) int { return s.Dismissed })},
-		{Name: "oldest pending", Text: func(s status) string {
+// statusTable returns a table with a column for each state.
+func statusTable(counts outbox.Counts) output.Table[status] {
+	columns := []output.Column[status]{{Name: "service", Text: func(s status) string { return s.Service }}}
+	for _, state := range allStates {
+		columns = append(columns, output.Column[status]{Name: string(state), Text: func(status) string {
+			return strconv.Itoa(countOf(counts, state))
+		}})
+	}
+	return output.Table[status]{Fields: output.FieldsOf(status{}), Columns: append(columns,
+		output.Column[status]{Name: "oldest pending", Text: func(s status) string {
 			if s.Pending == 0 {
 				return "-"
 			}
-			return time.Duration(s.OldestPending * float64(time.Second)).Round(time.Second).String()
+			return counts.OldestPending.Round(time.Second).String()
 		}},
-		{Name: "paused", Text: func(s status) string { return cmp.Or(strings.Join(s.Paused, ", "), "no") }},
-	},
-	Fields: output.FieldsOf(status{}),
+		output.Column[status]{Name: "paused", Text: func(s status) string { return cmp.Or(strings.Join(s.Paused, ", "), "no") }})}
 }
 
 func newOutboxStatus(l *ledgerFlag) *cobra.Command {
@@ -73,7 +66,7 @@ func newOutboxStatus(l *ledgerFlag) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return output.One(l.printer, statusTable, status{c.Pending, c.Sending, c.Accepted, c.Rejected, c.Unclear, c.Dismissed,
+			return output.One(l.printer, statusTable(c), status{c.Pending, c.Sending, c.Accepted, c.Rejected, c.Unclear, c.Dismissed,
 				c.OldestPending.Seconds(), append([]string{}, c.Paused...), b.service()})
 		},
 	}
@@ -91,14 +84,19 @@ type entry struct {
 	EnqueuedAt time.Time `json:"enqueued_at"`
 	NotBefore  time.Time `json:"not_before,omitzero"`
 	SettledAt  time.Time `json:"settled_at,omitzero"`
+
+	// Those of its request, which show alone reads.
+	Emails      []string        `json:"emails,omitzero"`
+	CustomerIDs []string        `json:"customer_ids,omitzero"`
+	Body        json.RawMessage `json:"body,omitempty"`
 }
 
 func entryOf(e outbox.Entry) entry {
-	return entry{e.ID, e.Key, e.Operation, string(e.State), e.Attempts, words.Delivery(e.Delivery), e.Error, e.EnqueuedAt,
-		e.NotBefore, e.SettledAt}
+	return entry{ID: e.ID, Key: e.Key, Operation: e.Operation, State: string(e.State), Attempts: e.Attempts,
+		Delivery: words.Delivery(e.Delivery), Error: e.Error, EnqueuedAt: e.EnqueuedAt, NotBefore: e.NotBefore, SettledAt: e.SettledAt}
 }
 
-var sampleEntry = entry{EnqueuedAt: time.Unix(0, 0), NotBefore: time.Unix(0, 0), SettledAt: time.Unix(0, 0)}
+var sampleEntry = entry{EnqueuedAt: sampleTime, NotBefore: sampleTime, SettledAt: sampleTime}
 
 var entryColumns = []output.Column[entry]{
 	{Name: "id", Text: func(e entry) string { return strconv.FormatInt(e.ID, 10) }},
@@ -176,38 +174,17 @@ func (l *ledgerFlag) list(ctx context.Context, page outbox.ListParams) error {
 	return rows.Close()
 }
 
-// detail is an entry with its request.
-type detail struct {
-	entry
-	Emails      []string        `json:"emails"`
-	CustomerIDs []string        `json:"customer_ids"`
-	Body        json.RawMessage `json:"body,omitempty"`
-}
-
 // detailTable returns a table of an entry and its request, with or without its body.
-func detailTable(body bool) output.Table[detail] {
-	columns := detailColumns()
-	if !body {
-		columns = columns[:len(columns)-1]
+func detailTable(body bool) output.Table[entry] {
+	sample := sampleEntry
+	sample.Emails, sample.CustomerIDs, sample.Body = []string{}, []string{}, json.RawMessage("{}")
+	columns := append(slices.Clone(entryColumns),
+		output.Column[entry]{Name: "emails", Text: func(e entry) string { return strings.Join(e.Emails, ", ") }},
+		output.Column[entry]{Name: "customer ids", Text: func(e entry) string { return strings.Join(e.CustomerIDs, ", ") }})
+	if body {
+		columns = append(columns, output.Column[entry]{Name: "body", Text: func(e entry) string { return string(e.Body) }})
 	}
-	return output.Table[detail]{Columns: columns, Fields: output.FieldsOf(detail{entry: sampleEntry, Body: json.RawMessage("{}")})}
-}
-
-// detailColumns returns the columns of an entry, and those of its request, the last of which is its body.
-func detailColumns() (columns []output.Column[detail]) {
-	for _, c := range entryColumns {
-		column := output.Column[detail]{Name: c.Name}
-		if c.Time != nil {
-			column.Time = func(d detail) time.Time { return c.Time(d.entry) }
-		} else {
-			column.Text = func(d detail) string { return c.Text(d.entry) }
-		}
-		columns = append(columns, column)
-	}
-	return append(columns,
-		output.Column[detail]{Name: "emails", Text: func(d detail) string { return strings.Join(d.Emails, ", ") }},
-		output.Column[detail]{Name: "customer ids", Text: func(d detail) string { return strings.Join(d.CustomerIDs, ", ") }},
-		output.Column[detail]{Name: "body", Text: func(d detail) string { return string(d.Body) }})
+	return output.Table[entry]{Columns: columns, Fields: output.FieldsOf(sample)}
 }
 
 func newOutboxShow(l *ledgerFlag) *cobra.Command {
@@ -239,23 +216,20 @@ func (l *ledgerFlag) show(ctx context.Context, key string, body bool) error {
 	if err != nil {
 		return err
 	}
-	shown := detail{entry: entryOf(found)}
-	if found.State != outbox.Accepted && found.State != outbox.Dismissed {
-		prepared, err := b.Prepared(ctx, key)
-		if err != nil {
-			return err
-		}
-		shown.request(prepared, body)
-	} else {
+	shown := entryOf(found)
+	shown.Emails, shown.CustomerIDs = []string{}, []string{}
+	if found.State == outbox.Accepted || found.State == outbox.Dismissed {
 		l.printer.Note("the request of an entry that is %s is erased, so its recipients and its body cannot be shown", found.State)
+		return output.One(l.printer, detailTable(body), shown)
+	}
+	prepared, err := b.Prepared(ctx, key)
+	if err != nil {
+		return err
+	}
+	to, _ := prepared.Recipients() // of a body that cannot be read, the entry shows none
+	shown.Emails, shown.CustomerIDs = append(shown.Emails, to.Emails...), append(shown.CustomerIDs, to.CustomerIDs...)
+	if body {
+		shown.Body = prepared.Body()
 	}
 	return output.One(l.printer, detailTable(body), shown)
-}
-
-func (d *detail) request(p *messaging.Prepared, body bool) {
-	to, _ := p.Recipients() // of a body that cannot be read, the entry shows none
-	d.Emails, d.CustomerIDs = to.Emails, to.CustomerIDs
-	if body {
-		d.Body = p.Body()
-	}
 }
