@@ -35,7 +35,8 @@ func fileOf(t *testing.T, name, text string, renamed map[string]string, keyColum
 	t.Helper()
 	mapper, err := NewMapper(shipped, renamed, keyColumn)
 	require.NoError(t, err)
-	return &File{Name: name, Delimiter: ',', Mapper: mapper, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }}
+	open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+	return &File{Name: name, Delimiter: ',', Mapper: mapper, Open: open}
 }
 
 // bodies returns the requests of a file, or its problems.
@@ -88,7 +89,8 @@ func TestAHeaderThatDoesNotFitTheEventIsAnError(t *testing.T) {
 	assert.Equal(t, []string{`line 1, column 13 (nr): holds "order", as "order" does`}, bodies(t,
 		fileOf(t, "a.csv", "email,order,nr\nx,1,2", renamed, "")))
 	assert.Equal(t, []string{`--map: the file has no column "nr"`}, bodies(t, fileOf(t, "a.csv", "email,order\nx,1", renamed, "")))
-	assert.Equal(t, []string{`--key-column: the file has no column "id"`}, bodies(t, fileOf(t, "a.csv", "email,order\nx,1", nil, "id")))
+	assert.Equal(t, []string{`--key-column: the file has no column "id"`}, bodies(t,
+		fileOf(t, "a.csv", "email,order\nx,1", nil, "id")))
 	_, err := fileOf(t, "a.csv", "email,order,color\na@example.com,1,red\n", nil, "").Plan(t.Context())
 	assert.ErrorContains(t, err, `line 1, column 13 (color): "color" is neither`, "it is about the file, and not about a row")
 	_, err = NewMapper(shipped, map[string]string{"a": "ordr"}, "")
