@@ -23,7 +23,7 @@ require (
 	golang.org/x/time v0.16.0
 )
 
-require golang.org/x/text v0.43.0
+require golang.org/x/text v0.43.0 // indirect
 
 require (
 	github.com/VividCortex/ewma v1.2.0 // indirect

@@ -6,7 +6,7 @@
 // definitions, unless -email is given.
 package main
 
-//go:generate go run -C ../../cmd/messaging . gen --out ../../examples/events/internal/events
+//go:generate go run -C ../../cmd/messaging-gen . --out ../../examples/events/internal/events
 
 import (
 	"context"

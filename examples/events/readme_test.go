@@ -67,7 +67,7 @@ func TestGeneratedCodeSendsWhatAMapDoes(t *testing.T) {
 }
 
 func TestReadmeCodeIsHere(t *testing.T) {
-	readme, err := os.ReadFile("../../cmd/messaging/README.md")
+	readme, err := os.ReadFile("../../cmd/messaging-gen/README.md")
 	require.NoError(t, err)
 	source, err := os.ReadFile("readme_test.go")
 	require.NoError(t, err)

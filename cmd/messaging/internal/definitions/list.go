@@ -3,8 +3,6 @@
 package definitions
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,40 +24,6 @@ func (l List) sort() {
 		}
 		slices.SortFunc(event.Parameters, func(a, b messaging.EventParameter) int { return strings.Compare(a.Name, b.Name) })
 	}
-}
-
-// JSON returns the canonical form of the list. Every parameter has its own line, so that a
-// diff shows what has changed.
-func (l List) JSON() []byte {
-	events := make([]string, len(l))
-	for i, event := range l {
-		parameters := make([]string, len(event.Parameters))
-		for j, p := range event.Parameters {
-			parameters[j] = fmt.Sprintf(`        {"name": %s, "type": %s, "required": %t}`, quote(p.Name), quote(string(p.Type)), p.Required)
-		}
-		events[i] = fmt.Sprintf(`    {
-      "name": %s,
-      "description": %s,
-      "parameters": %s
-    }`, quote(event.Name), quote(event.Description), array(parameters, "      "))
-	}
-	return []byte("{\n  \"events\": " + array(events, "  ") + "\n}\n")
-}
-
-func array(elements []string, indent string) string {
-	if len(elements) == 0 {
-		return "[]"
-	}
-	return "[\n" + strings.Join(elements, ",\n") + "\n" + indent + "]"
-}
-
-// quote returns a JSON string with an escape for each hidden character.
-func quote(s string) string { return visible.JSON(s, visible.Hidden) }
-
-// Hash returns a short hash of the canonical form.
-func (l List) Hash() string {
-	sum := sha256.Sum256(l.JSON())
-	return hex.EncodeToString(sum[:6])
 }
 
 // flaws returns what is wrong with a definition.

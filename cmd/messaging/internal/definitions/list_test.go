@@ -1,7 +1,8 @@
 package definitions
 
 import (
-	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,48 +16,14 @@ const unsorted = `{"events": [
 		"name": "B", "description": "<b> & \u202e"},
 	{"name": "A", "parameters": []}]}`
 
-const canonical = `{
-  "events": [
-    {
-      "name": "A",
-      "description": "",
-      "parameters": []
-    },
-    {
-      "name": "B",
-      "description": "<b> & \u202e",
-      "parameters": [
-        {"name": "a", "type": "numeric", "required": false},
-        {"name": "b", "type": "text", "required": true}
-      ]
-    }
-  ]
-}
-`
-
-func TestListIsSortedAndHasOneForm(t *testing.T) {
+func TestListIsSorted(t *testing.T) {
 	list, err := Parse("events.json", []byte(unsorted))
 	require.NoError(t, err)
-	assert.Equal(t, canonical, string(list.JSON()))
-	again, err := Parse("events.json", list.JSON())
-	require.NoError(t, err)
-	assert.Equal(t, canonical, string(again.JSON()))
-	assert.Equal(t, list.Hash(), again.Hash())
-	assert.Equal(t, "{\n  \"events\": []\n}\n", string(List{}.JSON()))
-
-	again[1].Parameters[0].Required = true
-	assert.NotEqual(t, list.Hash(), again.Hash())
-	assert.Len(t, list.Hash(), 12)
-}
-
-func TestListHidesNoCharacter(t *testing.T) {
-	text := "\x00\u0085\u202e\ufeff\U000e0041\u3164ü注"
-	form := List{{Name: text, Parameters: []messaging.EventParameter{{Name: text, Type: "text"}}}}.JSON()
-	assert.Contains(t, string(form), `"name": "\u0000\u0085\u202e\ufeff\udb40\udc41\u3164ü注"`)
-	list, err := Parse("events.json", form)
-	require.NoError(t, err)
-	assert.Equal(t, text, list[0].Name)
-	assert.Equal(t, text, list[0].Parameters[0].Name)
+	assert.Equal(t, List{
+		{Name: "A"},
+		{Name: "B", Description: "<b> & \u202e", Parameters: []messaging.EventParameter{
+			{Name: "a", Type: "numeric"}, {Name: "b", Type: "text", Required: true}}},
+	}, list)
 }
 
 func TestParseNamesEveryProblem(t *testing.T) {
@@ -92,17 +59,11 @@ func TestParseNamesEveryProblem(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(unsorted))
-	f.Add([]byte(canonical))
 	f.Add([]byte(`{"events": [{"name": "\ud800", "parameters": [{"name": "a", "type": "İ"}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		list, err := Parse("events.json", data)
-		if err != nil {
-			return
+		if err == nil {
+			require.True(t, slices.IsSortedFunc(list, func(a, b messaging.EventCreateParams) int { return strings.Compare(a.Name, b.Name) }))
 		}
-		form := list.JSON()
-		require.True(t, json.Valid(form))
-		again, err := Parse("events.json", form)
-		require.NoError(t, err)
-		require.Equal(t, string(form), string(again.JSON()))
 	})
 }

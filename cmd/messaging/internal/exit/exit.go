@@ -52,7 +52,7 @@ var Meanings = []struct {
 	{PartlyDone, "partly done, or done but not printed"},
 	{NotDone, "not done, and safe to repeat: there is no connection or no sandbox, or the service refused it for another reason"},
 	{Unknown, "unknown: it may have been carried out; look before you repeat it"},
-	{Drift, "drift: gen --check or event plan found a difference"},
+	{Drift, "drift: event apply --check found a difference"},
 	{TimeIsUp, "timed out: sandbox wait found no matching request"},
 	{Interrupted, "interrupted; nothing was sent"},
 }

@@ -1,3 +1,4 @@
+// Package files writes files as a whole, or through what is no regular file.
 package files
 
 import (

@@ -11,6 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// names returns the files in a folder.
+func names(t *testing.T, folder string) (list []string) {
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		list = append(list, entry.Name())
+	}
+	return list
+}
+
 func TestReplaceFollowsLinksAndKeepsTheMode(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need a privilege there, and there are no modes")

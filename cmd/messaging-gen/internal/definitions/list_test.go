@@ -1,0 +1,107 @@
+package definitions
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+const unsorted = `{"events": [
+	{"parameters": [{"required": true, "name": "b", "type": "Text"}, {"name": "a", "type": "NUMERIC"}],
+		"name": "B", "description": "<b> & \u202e"},
+	{"name": "A", "parameters": []}]}`
+
+const canonical = `{
+  "events": [
+    {
+      "name": "A",
+      "description": "",
+      "parameters": []
+    },
+    {
+      "name": "B",
+      "description": "<b> & \u202e",
+      "parameters": [
+        {"name": "a", "type": "numeric", "required": false},
+        {"name": "b", "type": "text", "required": true}
+      ]
+    }
+  ]
+}
+`
+
+func TestListIsSortedAndHasOneForm(t *testing.T) {
+	list, err := Parse("events.json", []byte(unsorted))
+	require.NoError(t, err)
+	assert.Equal(t, canonical, string(list.JSON()))
+	again, err := Parse("events.json", list.JSON())
+	require.NoError(t, err)
+	assert.Equal(t, canonical, string(again.JSON()))
+	assert.Equal(t, "{\n  \"events\": []\n}\n", string(List{}.JSON()))
+}
+
+func TestListHidesNoCharacter(t *testing.T) {
+	text := "\x00\u0085\u202e\ufeff\U000e0041\u3164ü注"
+	form := List{{Name: text, Parameters: []messaging.EventParameter{{Name: text, Type: "text"}}}}.JSON()
+	assert.Contains(t, string(form), `"name": "\u0000\u0085\u202e\ufeff\udb40\udc41\u3164ü注"`)
+	list, err := Parse("events.json", form)
+	require.NoError(t, err)
+	assert.Equal(t, text, list[0].Name)
+	assert.Equal(t, text, list[0].Parameters[0].Name)
+}
+
+func TestParseNamesEveryProblem(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"", `line 1: unexpected end of JSON input`},
+		{"{\n\n  events", `line 3: invalid character 'e' looking for beginning of object key string`},
+		{"<<<<<<< HEAD", `line 1: invalid character '<' looking for beginning of value`},
+		{`{"events": []} x`, `line 1: invalid character 'x' after top-level value`},
+		{"{\"events\": [\n\"\xff", `the file is not UTF-8`},
+		{`{}`, `events are required; write [] for none`},
+		{`[]`, `line 1: the file must be an object`},
+		{`null`, `events are required; write [] for none`},
+		{`{"events": {}}`, `line 1: events must be an array`},
+		{`{"events": ["A"]}`, `line 1: events must be an object`},
+		{`{"customers": []}`, `line 1: unknown key "customers"; must be events`},
+		{`{"events": [{"name": "A", "parameters": [{"requierd": true}]}]}`,
+			`line 1: unknown key "requierd"; must be name or type or required`},
+		{"{\"events\": [{\"name\": \"A\",\n\"Parameters\": []}]}", `line 2: unknown key "Parameters"; must be name or description or parameters`},
+		{"{\"events\": [], \"Events\": []}", `line 1: unknown key "Events"; must be events`},
+		{"{\"events\": [{\"name\": \"A\", \"parameters\": [{\"name\": \"a\",\n\"name\": \"b\"}]}]}", `line 2: the key "name" is there already`},
+		{"{\"events\": [\n{\"name\": \"A\", \"parameters\": [\n{\"required\": 1}]}]}",
+			`line 3: events.parameters.required must be true or false`},
+		{`{"events": [{"name": "A"}]}`, `event "A": parameters are required; write [] for none`},
+		{`{"events": [{"parameters": []}]}`, `event 1: has no name`},
+		{`{"events": [{"name": "A\n", "parameters": []}, {"name": "B", "parameters": []}, {"name": "A\n", "parameters": []}]}`,
+			`event "A\u000a": is defined several times, as event 1 and as event 3 of the file`},
+		{`{"events": [{"name": "A", "parameters": [{"type": "text"}, {"name": "b"}, {"name": "b", "type": "text"}]}, {"parameters": null}]}`,
+			"event \"A\": parameter 1 has no name\nevents.json: event \"A\": parameter \"b\" has no type\n" +
+				"events.json: event \"A\": parameter \"b\" is defined several times\nevents.json: event 2: has no name\n" +
+				"events.json: event 2: parameters are required; write [] for none"},
+	}
+	for _, test := range tests {
+		_, err := Parse("events.json", []byte(test.text))
+		assert.EqualError(t, err, "events.json: "+test.want, test.text)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(unsorted))
+	f.Add([]byte(canonical))
+	f.Add([]byte(`{"events": [{"name": "\ud800", "parameters": [{"name": "a", "type": "İ"}]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, err := Parse("events.json", data)
+		if err != nil {
+			return
+		}
+		form := list.JSON()
+		require.True(t, json.Valid(form))
+		again, err := Parse("events.json", form)
+		require.NoError(t, err)
+		require.Equal(t, string(form), string(again.JSON()))
+	})
+}

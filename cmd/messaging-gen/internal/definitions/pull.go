@@ -1,0 +1,64 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/visible"
+)
+
+// AccountError reports definitions of an account that cannot be in a [List].
+type AccountError struct {
+	Problems []string
+	Events   []string // the names of the events that have problems
+}
+
+// Error returns one line for each problem.
+func (e *AccountError) Error() string { return strings.Join(e.Problems, "\n") }
+
+// Pull returns the definitions of an account, without the events that are named in ignore.
+// If the account has definitions with problems, the error is an [*AccountError].
+func Pull(ctx context.Context, client *messaging.Client, ignore []string) (List, error) {
+	found := make(map[string]map[string]messaging.Event) // by name and id
+	for event, err := range client.Events.All(ctx, messaging.EventListParams{}) {
+		if err != nil {
+			return nil, err
+		}
+		if found[event.Name] == nil {
+			found[event.Name] = make(map[string]messaging.Event)
+		}
+		found[event.Name][event.ID] = event // a list that shifts between two pages has an event twice
+	}
+	var list List
+	var invalid AccountError
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if slices.Contains(ignore, name) {
+			continue
+		}
+		ids := slices.Sorted(maps.Keys(found[name]))
+		event := found[name][ids[0]]
+		definition := messaging.EventCreateParams{Name: name, Description: event.Description, Parameters: event.Parameters}
+		called, problems := "event "+visible.Quote(name), flaws(definition)
+		if name == "" {
+			called = "event with the id " + visible.Text(strings.Join(ids, ", "))
+		} else if len(ids) > 1 {
+			problems = []string{fmt.Sprintf("is defined %d times in the account, with the ids %s", len(ids), visible.Text(strings.Join(ids, ", ")))}
+		}
+		for _, problem := range problems {
+			invalid.Problems = append(invalid.Problems, called+": "+problem)
+		}
+		if problems != nil {
+			invalid.Events = append(invalid.Events, name)
+		}
+		list = append(list, definition)
+	}
+	if invalid.Events != nil {
+		return nil, &invalid
+	}
+	list.sort()
+	return list, nil
+}
