@@ -210,31 +210,6 @@ func TestWaitBeginsAtTheLastMark(t *testing.T) {
 	assert.Equal(t, 408, f.get("/api/wait?timeout=1ms").Status, "it came before the reset")
 }
 
-func TestAListIsDownloadedAsAnArchive(t *testing.T) {
-	f := start(t, records.Demo())
-	f.send("GET", "/v1/events", "")
-	f.send("POST", "/v1/events/trigger", skippedBody)
-	f.send("GET", "/v1/events", "")
-	for query, urls := range map[string][]string{"": {"/v1/events", "/v1/events/trigger", "/v1/events"},
-		"?q=op:list": {"/v1/events", "/v1/events"}, "?q=status:500": {}} {
-		got := f.get("/download/requests.har" + query)
-		assert.Equal(t, `attachment; filename="requests.har"`, got.Header.Get("Content-Disposition"))
-		var archive struct {
-			Log struct {
-				Entries []struct{ Request struct{ URL string } }
-			}
-		}
-		require.NoError(t, json.Unmarshal([]byte(got.Body), &archive))
-		found := []string{}
-		for _, entry := range archive.Log.Entries {
-			found = append(found, strings.TrimPrefix(entry.Request.URL, f.api))
-		}
-		assert.Equal(t, urls, found, query)
-	}
-	assert.Equal(t, 400, f.get("/download/requests.har?q=nonsense:1").Status)
-	assert.Contains(t, f.get("/?q=op:list").Body, `href="/download/requests.har?q=op%3alist" download`)
-}
-
 func TestSummariesSayWhatWasSentAndToWhom(t *testing.T) {
 	f := start(t, records.Demo())
 	const push = "/v1/broadcast/send/push-notification"

@@ -92,9 +92,7 @@ func (d *entryDetail) Copies() []snippet {
 	if !d.Key().Right() {
 		code = "// The request was not sent like this: the client sends its key in X-Authorization.\n" + code
 	}
-	return []snippet{{"curl", copies.Curl(d.Entry.Request, key, body)}, {"Go", code},
-		{"HTTPie", copies.HTTPie(d.Entry.Request, key, body)}, {"Python", copies.Python(d.Entry.Request, key, body)},
-		{"JavaScript, in Node.js", copies.JavaScript(d.Entry.Request, key, body)}}
+	return []snippet{{"curl", copies.Curl(d.Entry.Request, key, body)}, {"Go", code}}
 }
 
 // goEscape is an escape of JSON. Those of <, > and &, which encoding/json writes, need none.

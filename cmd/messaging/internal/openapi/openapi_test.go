@@ -33,9 +33,7 @@ type validator struct {
 
 func newValidator(t *testing.T) validator {
 	t.Helper()
-	encoded, err := json.Marshal(openapi.Describe("http://127.0.0.1:8077"))
-	require.NoError(t, err)
-	document, err := openapi3.NewLoader().LoadFromData(encoded)
+	document, err := openapi3.NewLoader().LoadFromData(openapi.Describe("http://127.0.0.1:8077"))
 	require.NoError(t, err)
 	require.NoError(t, document.Validate(t.Context()))
 	router, err := gorillamux.NewRouter(document)
@@ -139,10 +137,28 @@ func push(recipients string) string {
 	return `{"subject":"s","message":"m","schedule_type":"send-now","recipients":` + recipients + `}`
 }
 
+// description is the document, as far as it is held against the catalog.
+type description struct {
+	Servers []struct{ URL string }
+	Paths   map[string]map[string]struct {
+		Tags        []string
+		RequestBody any
+	}
+	Components struct {
+		Schemas map[string]struct{ Properties map[string]any }
+	}
+}
+
+func describe(t *testing.T) (d description) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(openapi.Describe("http://127.0.0.1:9077"), &d))
+	return d
+}
+
 // TestDescriptionHasEveryOperationOfTheCatalog also holds that none is described that the
 // service does not have.
 func TestDescriptionHasEveryOperationOfTheCatalog(t *testing.T) {
-	d := openapi.Describe("http://127.0.0.1:8077")
+	d := describe(t)
 	described := 0
 	for _, item := range d.Paths {
 		described += len(item)
@@ -152,16 +168,16 @@ func TestDescriptionHasEveryOperationOfTheCatalog(t *testing.T) {
 		served++
 		operation, ok := d.Paths[op.Path][strings.ToLower(op.Method)]
 		require.True(t, ok, op.Name)
-		assert.NotEmpty(t, operation.Tags[0], "%s: describe it in operations.go", op.Name)
+		assert.NotEmpty(t, operation.Tags[0], "%s", op.Name)
 		assert.Equal(t, op.IsRead(), operation.RequestBody == nil, op.Name)
 	}
 	assert.Equal(t, served, described)
-	assert.Equal(t, "http://127.0.0.1:8077", d.Servers[0].URL)
+	assert.Equal(t, "http://127.0.0.1:9077", d.Servers[0].URL)
 }
 
 // TestSchemasHaveTheKeysOfTheModels fails for a field that the description lacks.
 func TestSchemasHaveTheKeysOfTheModels(t *testing.T) {
-	d := openapi.Describe("http://127.0.0.1:8077")
+	d := describe(t)
 	for name, model := range map[string]any{"Event": messaging.Event{}, "ListedCustomer": messaging.Customer{},
 		"TransactionalMessage": messaging.TransactionalMessage{}} {
 		encoded, err := json.Marshal(model)
@@ -170,7 +186,7 @@ func TestSchemasHaveTheKeysOfTheModels(t *testing.T) {
 		require.NoError(t, json.Unmarshal(encoded, &members))
 		require.NotEmpty(t, members)
 		for key := range members {
-			assert.Contains(t, d.Components.Schemas[name].Properties, key, "%s: add it in schemas.go", name)
+			assert.Contains(t, d.Components.Schemas[name].Properties, key, "%s", name)
 		}
 	}
 }
