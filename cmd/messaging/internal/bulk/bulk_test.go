@@ -80,7 +80,8 @@ func TestAHeaderThatDoesNotFitTheEventIsAnError(t *testing.T) {
 			`out, or --map ordr=PARAMETER to give it a name`,
 		"email": `line 1: no column holds "order", which the event "order shipped" requires; pass --map COLUMN=order if it has ` +
 			`another name`,
-		"order":                `line 1: no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`,
+		"order": `line 1: no column identifies the recipient of a row; name it "email" or "customer_id", or pass ` +
+			"--map COLUMN=email",
 		"email,order,it's new": "--map 'it's new=' to leave it out",
 	} {
 		assert.Contains(t, bodies(t, fileOf(t, "a.csv", header+"\nx\n", nil, ""))[0], want)
