@@ -8,21 +8,6 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/peers"
 )
 
-// allExperiments returns all experiments in the order of the report.
-func allExperiments(s *stage) ([]measure.Experiment, error) {
-	var all []measure.Experiment
-	for _, build := range []func(*stage) ([]measure.Experiment, error){
-		iterating, peakMemory, readingAhead, triggering, inFlight, preparing, broadcasting, failing, comparing, growing,
-	} {
-		experiments, err := build(s)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, experiments...)
-	}
-	return all, nil
-}
-
 // The names of the clients that most experiments compare.
 const (
 	ours      = "messaging"

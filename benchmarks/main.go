@@ -97,6 +97,21 @@ func run(s settings) error {
 	return conclude(s, outcomes)
 }
 
+// allExperiments returns all experiments in the order of the report.
+func allExperiments(s *stage) ([]measure.Experiment, error) {
+	var all []measure.Experiment
+	for _, build := range []func(*stage) ([]measure.Experiment, error){
+		iterating, peakMemory, readingAhead, triggering, inFlight, preparing, broadcasting, failing, comparing, growing,
+	} {
+		experiments, err := build(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, experiments...)
+	}
+	return all, nil
+}
+
 // newRandom returns a random source with a different seed for each run.
 func newRandom() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
 

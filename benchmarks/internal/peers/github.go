@@ -47,13 +47,7 @@ func newGitHub(base string) (Client, error) {
 
 func (c githubClient) Walk(ctx context.Context, perPage int) (rows int, err error) {
 	options := &github.MilestoneListOptions{ListOptions: github.ListOptions{PerPage: perPage}}
-	for _, err := range c.client.Issues.ListMilestonesIter(ctx, "acme", "orders", options) {
-		if err != nil {
-			return rows, err
-		}
-		rows++
-	}
-	return rows, nil
+	return count(c.client.Issues.ListMilestonesIter(ctx, "acme", "orders", options))
 }
 
 func (c githubClient) Call(ctx context.Context) error {

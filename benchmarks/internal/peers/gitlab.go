@@ -52,16 +52,9 @@ func newGitLab(base string) (Client, error) {
 
 func (c gitlabClient) Walk(ctx context.Context, perPage int) (rows int, err error) {
 	options := &gitlab.ListMilestonesOptions{ListOptions: gitlab.ListOptions{PerPage: int64(perPage)}}
-	all := gitlab.Scan2(func(page gitlab.PaginationOptionFunc) ([]*gitlab.Milestone, *gitlab.Response, error) {
+	return count(gitlab.Scan2(func(page gitlab.PaginationOptionFunc) ([]*gitlab.Milestone, *gitlab.Response, error) {
 		return c.client.Milestones.ListMilestones(1, options, page, gitlab.WithContext(ctx))
-	})
-	for _, err := range all {
-		if err != nil {
-			return rows, err
-		}
-		rows++
-	}
-	return rows, nil
+	}))
 }
 
 func (c gitlabClient) Call(ctx context.Context) error {

@@ -32,13 +32,7 @@ func NewMessaging(base string, options ...messaging.Option) (SDK, error) {
 
 // Walk ranges over all customers without read-ahead.
 func (s SDK) Walk(ctx context.Context, perPage int) (rows int, err error) {
-	for _, err := range s.Customers.All(ctx, messaging.CustomerListParams{PerPage: perPage}, messaging.WithoutReadAhead()) {
-		if err != nil {
-			return rows, err
-		}
-		rows++
-	}
-	return rows, nil
+	return count(s.Customers.All(ctx, messaging.CustomerListParams{PerPage: perPage}, messaging.WithoutReadAhead()))
 }
 
 // Call triggers an event.

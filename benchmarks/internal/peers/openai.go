@@ -13,17 +13,15 @@ import (
 
 // OpenAI is OpenAI's client, which lists files.
 var OpenAI = Peer{
-	Name:    "openai-go",
-	New:     newOpenAI,
-	Service: openaiService,
-	Sends:   Request{"/vector_stores", applicationJSON, `{"name":"orders"}`},
-}
-
-var openaiService = canned.Service{
-	Format: openaiFormat,
-	Response: `{"id":"vs_1","object":"vector_store","created_at":1704096000,"name":"orders","usage_bytes":0,"status":"completed",` +
-		`"file_counts":{"in_progress":0,"completed":0,"failed":0,"cancelled":0,"total":0},"last_active_at":1704096000,"metadata":{}}`,
-	Status: http.StatusOK,
+	Name: "openai-go",
+	New:  newOpenAI,
+	Service: canned.Service{
+		Format: openaiFormat,
+		Response: `{"id":"vs_1","object":"vector_store","created_at":1704096000,"name":"orders","usage_bytes":0,"status":"completed",` +
+			`"file_counts":{"in_progress":0,"completed":0,"failed":0,"cancelled":0,"total":0},"last_active_at":1704096000,"metadata":{}}`,
+		Status: http.StatusOK,
+	},
+	Sends: Request{"/vector_stores", applicationJSON, `{"name":"orders"}`},
 }
 
 var openaiFormat = canned.Format{

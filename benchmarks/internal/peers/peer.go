@@ -5,6 +5,7 @@ package peers
 
 import (
 	"context"
+	"iter"
 	"net/http"
 
 	"github.com/messaging-go/messaging/benchmarks/internal/canned"
@@ -32,8 +33,16 @@ type Peer struct {
 // Request is a POST request on the wire.
 type Request struct{ Path, ContentType, Body string }
 
-// All returns all peers except Messaging.
-func All() []Peer { return []Peer{Godo, GitLab, Hetzner, GitHub, Stripe, OpenAI} }
+// count ranges over all rows.
+func count[T any](all iter.Seq2[T, error]) (rows int, err error) {
+	for _, err := range all {
+		if err != nil {
+			return rows, err
+		}
+		rows++
+	}
+	return rows, nil
+}
 
 const applicationJSON = "application/json"
 

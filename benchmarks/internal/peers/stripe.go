@@ -3,6 +3,7 @@ package peers
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
 
 	"github.com/stripe/stripe-go/v85"
@@ -12,15 +13,13 @@ import (
 
 // Stripe is Stripe's client, which lists customers.
 var Stripe = Peer{
-	Name:    "stripe-go",
-	New:     newStripe,
-	Service: stripeService,
+	Name: "stripe-go",
+	New:  newStripe,
+	Service: canned.Service{
+		Format: stripeFormat, Response: stripeFormat.Row(0), Status: http.StatusOK,
+	},
 	Sends: Request{"/v1/customers", "application/x-www-form-urlencoded",
 		"email=ada%40example.com&name=Ada+Lovelace"},
-}
-
-var stripeService = canned.Service{
-	Format: stripeFormat, Response: stripeFormat.Row(0), Status: http.StatusOK,
 }
 
 var stripeFormat = canned.Format{
@@ -53,13 +52,7 @@ func newStripe(base string) (Client, error) {
 func (c stripeClient) Walk(ctx context.Context, perPage int) (rows int, err error) {
 	params := &stripe.CustomerListParams{}
 	params.Limit = stripe.Int64(int64(perPage))
-	for _, err := range c.client.V1Customers.List(ctx, params).All(ctx) {
-		if err != nil {
-			return rows, err
-		}
-		rows++
-	}
-	return rows, nil
+	return count(iter.Seq2[*stripe.Customer, error](c.client.V1Customers.List(ctx, params).All(ctx)))
 }
 
 func (c stripeClient) Call(ctx context.Context) error {
