@@ -24,27 +24,20 @@ type finding struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 
-	err       error
-	continues bool // it is a further line of the finding before it
+	err error
+}
+
+func (f finding) state() string {
+	if f.OK {
+		return "ok"
+	}
+	return "PROBLEM"
 }
 
 var findingTable = output.Table[finding]{
 	Columns: []output.Column[finding]{
-		{Name: "check", Text: func(f finding) string {
-			if f.continues {
-				return ""
-			}
-			return f.Check
-		}},
-		{Name: "ok", Text: func(f finding) string {
-			switch {
-			case f.continues:
-				return ""
-			case f.OK:
-				return "ok"
-			}
-			return "PROBLEM"
-		}},
+		{Name: "check", Text: func(f finding) string { return f.Check }},
+		{Name: "ok", Text: finding.state},
 		{Name: "detail", Text: func(f finding) string { return f.Detail }},
 	},
 	Fields: output.FieldsOf(finding{}),
@@ -68,7 +61,12 @@ recorded. The key itself is not shown. Nothing is sent.`,
 					f.Detail = f.err.Error()
 					codes = append(codes, exit.CodeOf(f.err))
 				}
-				if err := s.writeFinding(rows, f); err != nil {
+				if s.printer.IsTable() { // which would be cut
+					err = s.printer.Text(fmt.Sprintf("%-15s  %-7s  %s", f.Check, f.state(), f.Detail))
+				} else {
+					err = rows.Write(f)
+				}
+				if err != nil {
 					return err
 				}
 			}
@@ -78,20 +76,6 @@ recorded. The key itself is not shown. Nothing is sent.`,
 			}
 			return err
 		})
-}
-
-// detailOffset is where the details begin in the table: after the longest check, and PROBLEM.
-const detailOffset = len("record of sends  PROBLEM  ")
-
-// writeFinding writes a finding. A table would cut it, so it goes on in other rows.
-func (s *settings) writeFinding(rows *output.Rows[finding], f finding) error {
-	for i, line := range s.printer.Wrap(f.Detail, detailOffset) {
-		f.Detail, f.continues = line, i > 0
-		if err := rows.Write(f); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // examine runs the checks, in the order in which they depend on each other.

@@ -1,15 +1,11 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 )
 
 // newHelp replaces the command of cobra, which succeeds for a topic that does not exist.
@@ -51,16 +47,8 @@ func newVersion() *cobra.Command {
 
 func init() {
 	cobra.AddTemplateFunc("flagUsages", flagUsages)
-	cobra.AddTemplateFunc("filled", func(cmd *cobra.Command) string {
-		helpWidth = output.Width(cmd.OutOrStdout(), os.LookupEnv)
-		return output.Fill(strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)), helpWidth)
-	})
 	cobra.AddTemplateFunc("topicPath", func(topic *cobra.Command) string { return topic.Root().Name() + " help " + topic.Name() })
 }
-
-// helpWidth is the width of the help that is being written, or 0. Its description comes first; for
-// the rest, cobra has a command without its writer.
-var helpWidth int
 
 // flagUsages describes the flags of a command, without those of the whole program. The fields of
 // --json need the equals sign, which the library does not show.
@@ -74,7 +62,7 @@ func flagUsages(cmd *cobra.Command) string {
 	})
 	const theirs, ours = `--json f,g[="all"]`, "--json[=f,g]"
 	padding := strings.Repeat(" ", len(theirs)-len(ours))
-	return strings.TrimRight(strings.Replace(set.FlagUsagesWrapped(helpWidth), theirs, ours+padding, 1), " \n")
+	return strings.TrimRight(strings.Replace(set.FlagUsages(), theirs, ours+padding, 1), " \n")
 }
 
 // edits turn the template of cobra into ours: examples come first, a group cannot run alone,
@@ -91,6 +79,5 @@ var edits = strings.NewReplacer(
 func setHelp(root *cobra.Command) {
 	root.SetHelpCommand(newHelp())
 	root.SetUsageTemplate(edits.Replace(root.UsageTemplate()))
-	root.SetHelpTemplate("{{if .HasExample}}Examples:\n{{.Example}}\n\n{{end}}" +
-		strings.Replace(root.HelpTemplate(), "{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}", "{{with filled .}}{{.}}", 1))
+	root.SetHelpTemplate("{{if .HasExample}}Examples:\n{{.Example}}\n\n{{end}}" + root.HelpTemplate())
 }

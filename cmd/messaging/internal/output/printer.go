@@ -60,7 +60,6 @@ type Printer struct {
 	outTTY, errTTY bool
 	color          bool
 	width          int
-	errWidth       int // to which lines of stderr are wrapped, or 0
 	now            func() time.Time
 }
 
@@ -74,7 +73,7 @@ func New(f Flags, out, err io.Writer, env folders.LookupEnv) *Printer {
 	_, _, p.errTTY = terminal(err)
 	dumb := value(env, "TERM") == "dumb"
 	p.outTTY = outTTY && !p.json
-	p.width, p.errWidth = width(outFile, env), Width(err, env)
+	p.width = width(outFile, env)
 	p.color = p.errTTY && !dumb
 	if forced := value(env, "CLICOLOR_FORCE"); forced != "" && forced != "0" {
 		p.color = true
@@ -118,6 +117,9 @@ func width(file *os.File, env folders.LookupEnv) int {
 	return 80
 }
 
+// IsTable reports whether rows become a table: stdout is a terminal, and no flag asks for JSON.
+func (p *Printer) IsTable() bool { return p.outTTY }
+
 // IsJSON reports whether the output is JSON.
 func (p *Printer) IsJSON() bool { return p.json }
 
@@ -128,25 +130,17 @@ func (p *Printer) Note(format string, args ...any) {
 	}
 }
 
-// Line writes a line to stderr, even with --quiet.
+// Line writes a line to stderr, even with --quiet. Hidden characters are visible in it.
 func (p *Printer) Line(format string, args ...any) {
-	p.lines(fmt.Sprintf(format, args...), 0)
-}
-
-// Item writes a line with a name, and a text that is wrapped beside it.
-func (p *Printer) Item(name, text string) {
-	const indent = 2 + 12 + 1
-	p.lines(fmt.Sprintf("  %-12s %s", name, text), indent)
-}
-
-// lines writes lines to stderr. Hidden characters are visible in them.
-func (p *Printer) lines(all string, indent int) {
-	lines := strings.Split(all, "\n")
+	lines := strings.Split(fmt.Sprintf(format, args...), "\n")
 	for i, line := range lines {
-		lines[i] = foldLine(visible.Text(line), p.errWidth, indent)
+		lines[i] = visible.Text(line)
 	}
 	_, _ = fmt.Fprintln(p.Err, strings.Join(lines, "\n")) // there is nowhere else to report it
 }
+
+// Item writes a line with a name and a text.
+func (p *Printer) Item(name, text string) { p.Line("  %-12s %s", name, text) }
 
 // Warn writes a warning to stderr.
 func (p *Printer) Warn(format string, args ...any) {

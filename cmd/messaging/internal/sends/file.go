@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
 )
 
 // patience is how long a process waits for others that write to the record.
@@ -133,21 +134,7 @@ func (r *Record) forgetOld(list []Send) ([]Send, error) {
 	if err != nil {
 		return nil, err
 	}
-	return young, replace(r.path, lines)
-}
-
-// replace replaces the record as a whole.
-func replace(path string, content []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path))
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // which is gone if all went well
-	_, err = file.Write(content)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return errors.Join(os.Rename(file.Name(), path), syncFolder(filepath.Dir(path)))
+	return young, files.Replace(r.path, lines)
 }
 
 // syncFolder makes sure that a new name survives a crash. Not every system can do that.
