@@ -255,7 +255,7 @@ func (c *creation) recheck(ctx context.Context) error {
 		return err
 	}
 	if len(c.missing) != before {
-		return exit.With(exit.Usage, "nothing was created: the events of the account have changed since the plan was shown; run the command again")
+		return exit.With(exit.Usage, "nothing was created: the account has changed since the plan was shown; run the command again")
 	}
 	for _, row := range present {
 		if err := c.rows.Write(row.Account); err != nil {

@@ -80,7 +80,3 @@ func (s shell) write(cmd *cobra.Command, values []string) error {
 	_, err := cmd.OutOrStdout().Write([]byte(lines.String()))
 	return err
 }
-
-func quotePOSIX(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", shells["posix"].quote) + "'"
-}

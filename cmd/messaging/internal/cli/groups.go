@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +35,10 @@ func (s *settings) refuseTypos(cmd *cobra.Command) {
 		case cmd.HasSubCommands() && len(args) > 0:
 			return unknownCommand(cmd, args[0])
 		}
-		return wrongArguments(cmd, args)
+		if err := checkNotEmpty(cmd); err != nil { // an empty variable made an argument of the value of a flag
+			return err
+		}
+		return exit.With(exit.Usage, "%w; put what has spaces in quotes; see: %s --help", err, cmd.CommandPath())
 	}
 	if !cmd.Runnable() && cmd.HasSubCommands() {
 		cmd.Annotations = map[string]string{isGroup: "yes"}
@@ -80,35 +82,6 @@ func commandNames(group *cobra.Command) (names []string) {
 		if !each.Hidden {
 			names = append(names, each.Name())
 		}
-	}
-	return names
-}
-
-// wrongArguments returns the error for arguments that a command does not take.
-func wrongArguments(cmd *cobra.Command, args []string) error {
-	wanted := argumentsOf(cmd)
-	if err := checkNotEmpty(cmd); err != nil { // an empty variable made an argument of the value of a flag
-		return err
-	}
-	hint := "see: " + cmd.CommandPath() + " --help"
-	switch {
-	case len(args) < len(wanted):
-		return exit.With(exit.Usage, "%s is missing; %s", words.List(wanted[len(args):], "and"), hint)
-	case len(args) > len(wanted):
-		return exit.With(exit.Usage, "unexpected argument %q; put what has spaces in quotes; %s", args[len(wanted)], hint)
-	}
-	return exit.With(exit.Usage, "invalid argument %q; it must be %s", args[0], words.List(wanted, "and"))
-}
-
-// argumentsOf returns the names of the arguments in the first line of the help of a command,
-// without flags and their values.
-func argumentsOf(cmd *cobra.Command) (names []string) {
-	after := ""
-	for _, word := range strings.Fields(cmd.Use)[1:] {
-		if !strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "[") && !strings.HasPrefix(after, "-") {
-			names = append(names, word)
-		}
-		after = word
 	}
 	return names
 }

@@ -115,8 +115,8 @@ func TestCommandsSuggestWhatWasMeant(t *testing.T) {
 		"broadcast emial":                         `unknown command "emial" for "messaging broadcast"; did you mean email?`,
 		"broadcast push --subjcet x":              "unknown flag: --subjcet; did you mean --subject?",
 		"broadcast push --yes":                    "pass --confirm with the digest that --dry-run prints",
-		"event get order shipped":                 `unexpected argument "shipped"; put what has spaces in quotes`,
-		"event get":                               "NAME|ID is missing",
+		"event get order shipped":                 "accepts 1 arg(s), received 2; put what has spaces in quotes; see: messaging event get --help",
+		"event get":                               "accepts 1 arg(s), received 0",
 		"event create":                            `required flag(s) "from-file" not set`,
 		"customer list --json=a --api-key CANARY": "--api-key is not supported",
 	} {

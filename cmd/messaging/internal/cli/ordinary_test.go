@@ -18,16 +18,19 @@ var ordinaryTexts = []string{
 	"Error 404: your parcel is not here", "%s", "100%s cotton", "50% off", "$NAME", "Save $5 with $CODE", "{x}", "{{first_name}}",
 	"Hi {{first_name}}, {{#if vip}}welcome{{/if}}", "[Action required] Confirm", "<3", "a@b", "news.html", "Re: Re: Fwd:", "-- see you", "--",
 	"-q", "1", "0", "true", "false", "undefined is not a function", "TODO", "test", "Test mail", "lorem ipsum", "Newsletter 3/2026",
-	"March 2026", "April 2026", "Grüße aus Köln", "日本語のお知らせ", "🎉", "It's O'Brien's day", `"quoted"`, `C:\temp\file`, "a;b;c", "a,b,c",
+	"March 2026", "April 2026", "Grüße aus Köln", "日本語のお知らせ", "🎉",
+	"It's O'Brien's day", `"quoted"`, `C:\temp\file`, "a;b;c", "a,b,c",
 	"\\N", "N/A", "#REF! is a spreadsheet error", "1E10 bacteria", "Your code is 000000", "INV-2026-0001", "2026-12-01", "Hello  World",
 }
 
 // ordinaryNames are names and ids of customers.
 var ordinaryNames = []string{"None", "Nan", "True", "O'Brien", "Null", "Test", "Nil", "Ng", "X", "Æ", "Li Wei", "van der Berg", "D'Angelo",
-	"Jean-Luc", "José", "Zoë", "Müller", "Smith Jr.", "李小龙", "Владимир", "Undefined", "Unknown", "Admin", "Abc", "Mary Ann", "St. John",
+	"Jean-Luc", "José", "Zoë", "Müller", "Smith Jr.", "李小龙",
+	"Владимир", "Undefined", "Unknown", "Admin", "Abc", "Mary Ann", "St. John",
 	"Inf", "Infinity", "Void", "Empty", "NaN"}
 
-var ordinaryOrders = []string{"K-00000", "1E10", "A1", "a1", "000", "1", "01", "1.0", "1,0", "A-1", "A 1", "A_1", "null", "None", "NaN", "true",
+var ordinaryOrders = []string{"K-00000", "1E10", "A1", "a1", "000", "1", "01", "1.0", "1,0", "A-1", "A 1", "A_1",
+	"null", "None", "NaN", "true",
 	"#1", "$1", "%s", "{1}", "=1", "+1", "-1", "@1", "2026-01-02", "12:30", "1/2", "É1", "INV-2026-0001", "INV20260001"}
 
 // ordinarily runs a command that sends, with the digest of its dry run, in the process of the test. Nothing may be warned of.
@@ -74,7 +77,8 @@ func TestOrdinaryDataIsSentWithoutAWord(t *testing.T) {
 
 	orders := "email,order,amount\n"
 	for _, order := range ordinaryOrders {
-		ordinarily(t, order, "-p", "sandbox", "event", "trigger", "order refunded", "--email", "ada@example.com", "-f", "order="+order, "-F", "amount=1")
+		ordinarily(t, order, "-p", "sandbox", "event", "trigger", "order refunded", "--email", "ada@example.com",
+			"-f", "order="+order, "-F", "amount=1")
 		orders += fmt.Sprintf("grace@example.com,%q,1\n", order)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(o.folder, "orders.csv"), []byte(orders), 0o600))

@@ -62,8 +62,8 @@ func record(o *operator) string {
 	var all strings.Builder
 	for _, step := range recordedSteps {
 		line := step.line
-		if strings.Contains(line, "SENDID") {
-			line = strings.Replace(line, "SENDID", o.sends()[0].ID, 1)
+		for _, send := range o.sends() {
+			line = strings.Replace(line, "SENDID", send.ID, 1)
 		}
 		run := func() (string, int) { return o.shell(line) }
 		if step.answer != "" {

@@ -115,7 +115,8 @@ func TestSendThatWasKilledIsNotRepeatedUntilItIsResolved(t *testing.T) {
 
 	_, stderr, code := o.run(append(sale, "--confirm", digest)...)
 	assert.Equal(t, 2, code)
-	assert.Contains(t, stderr, "may have been carried out; find out, and record it (or --not-carried-out), or pass --again to send it anyway:\n  messaging sends resolve ")
+	assert.Contains(t, stderr, "may have been carried out; find out, and record it (or --not-carried-out), or pass --again "+
+		"to send it anyway:\n  messaging sends resolve ")
 	list := o.sends()
 	require.Len(t, list, 1)
 	assert.Empty(t, list[0].Delivery)
@@ -173,7 +174,8 @@ func TestARestartedSandboxRemembersNothing(t *testing.T) {
 	for i, want := range []int{0, 2} {
 		var out bytes.Buffer
 		cmd := restarted.command(append(sale[2:], "--dry-run")...)
-		cmd.Env = append(cmd.Env, "MESSAGING_BASE_URL="+port(restarted.sandbox), "MESSAGING_API_KEY="+restarted.sandbox.variables["MESSAGING_API_KEY"])
+		cmd.Env = append(cmd.Env, "MESSAGING_BASE_URL="+port(restarted.sandbox),
+			"MESSAGING_API_KEY="+restarted.sandbox.variables["MESSAGING_API_KEY"])
 		cmd.Stdout = &out
 		require.NoError(t, cmd.Run())
 		send := restarted.command(append(sale[2:], "--confirm", strings.TrimSpace(out.String()))...)

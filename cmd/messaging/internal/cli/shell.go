@@ -19,3 +19,8 @@ func quoteIfNeeded(argument string) string {
 	}
 	return argument
 }
+
+// quotePOSIX quotes a text for a POSIX shell.
+func quotePOSIX(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", shells["posix"].quote) + "'"
+}

@@ -233,7 +233,8 @@ func TestScreensAreNotControlledByTextOfTheService(t *testing.T) {
 	o := newOperator(t)
 	hostile := `{"customers": [{"customer_id": "1", "email": "eve@example.com", "first_name": "Eve\u001b]0;owned\u0007\u001b[2J\u009b31m",
 		"last_name": "\u202egnp.exe\u2066", "customer_created_at": "2026-01-01T08:00:00Z"}]}`
-	_, err := (&remoteFlags{url: o.sandbox.variables["MESSAGING_SANDBOX_URL"]}).call(t.Context(), "POST", "/api/seed", json.RawMessage(hostile))
+	inspector := &remoteFlags{url: o.sandbox.variables["MESSAGING_SANDBOX_URL"]}
+	_, err := inspector.call(t.Context(), "POST", "/api/seed", json.RawMessage(hostile))
 	require.NoError(t, err)
 	s := o.openScreen(200, 50, nil, "-p", "sandbox", "customer", "get", "--email", "eve@example.com")
 	s.end(0)

@@ -69,7 +69,8 @@ func Go(op string, r messagingtest.Request) string {
 		return fmt.Sprintf("prepared, err := messaging.ParsePrepared(%q, []byte(%s))\nif err == nil {\n\t_, err = client.Send(ctx, prepared)\n}",
 			op, stringCode(string(r.Body)))
 	}
-	fields := []string{fmt.Sprintf("Op: %q, Method: %q, Path: %s", cmp.Or(op, "request"), r.Method, stringCode((&url.URL{Path: r.Path}).EscapedPath()))}
+	path := stringCode((&url.URL{Path: r.Path}).EscapedPath())
+	fields := []string{fmt.Sprintf("Op: %q, Method: %q, Path: %s", cmp.Or(op, "request"), r.Method, path)}
 	if len(r.Query) > 0 {
 		fields = append(fields, fmt.Sprintf("Query: %#v", r.Query))
 	}

@@ -125,7 +125,8 @@ func same(t *testing.T, want, got messagingtest.Request) {
 func (s *received) run(t *testing.T, name string, r recorded, inspector string, program ...string) messagingtest.Request {
 	t.Helper()
 	cmd := exec.Command(program[0], program[1:]...)
-	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-api-key", "MESSAGING_SANDBOX_URL="+inspector, "no_proxy=*")
+	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-api-key", "MESSAGING_SANDBOX_URL="+inspector,
+		"no_proxy=*")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s: %s", name, out)
 	got := s.take()
