@@ -15,12 +15,7 @@ func quoteIfNeeded(argument string) string {
 	if strings.ContainsFunc(argument, func(r rune) bool {
 		return !strings.ContainsRune("-_.:/=@,+", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) {
-		return quotePOSIX(argument)
+		return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
 	}
 	return argument
-}
-
-// quotePOSIX quotes a text for a POSIX shell.
-func quotePOSIX(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", shells["posix"].quote) + "'"
 }
