@@ -231,7 +231,6 @@ func TestAnImportThatIsInterruptedCountsWhatItIsStoring(t *testing.T) {
 	done, err := file.Import(ctx, slowStore{interrupt}, plan, func(int) {})
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Positive(t, done.Added)
-	assert.False(t, done.AtLeast)
 }
 
 func TestAFileThatChangesAfterThePlanIsAnError(t *testing.T) {

@@ -12,11 +12,8 @@ import (
 )
 
 // Imported counts what an import did. Present are the rows that were there before, and
-// repeated ones. AtLeast reports whether more rows may have been added, since the outbox did not say in time.
-type Imported struct {
-	Added, Present int
-	AtLeast        bool
-}
+// repeated ones.
+type Imported struct{ Added, Present int }
 
 // Enqueuer is the part of an outbox that an import needs.
 type Enqueuer interface {
@@ -55,7 +52,7 @@ func (f *File) Import(ctx context.Context, o Enqueuer, plan *Plan, report func(d
 	if err == nil && [sha256.Size]byte(all.Sum(nil)) != plan.Digest {
 		err = ErrChanged
 	}
-	return Imported{added, present, storing.Err() != nil}, err
+	return Imported{added, present}, err
 }
 
 // check returns an error for a row that is not in the plan, and adds its hashes to all.

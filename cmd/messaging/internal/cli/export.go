@@ -79,11 +79,11 @@ once.`,
 }
 
 func runExport[T any](cmd *cobra.Command, s *settings, records export.Records[T], options export.Options) error {
+	if err := checkNotEmpty(cmd); err != nil {
+		return err
+	}
 	if options.To == "" {
 		return exit.With(exit.Usage, "--to is required: the file to write, such as %s.csv", records.Name)
-	}
-	if cmd.Flags().Changed("columns") && len(options.Columns) == 0 {
-		return exit.With(exit.Usage, "--columns is empty; leave it out to write every column")
 	}
 	var err error
 	if options.Format, err = export.FormatOf(options.To); err != nil {
@@ -113,15 +113,8 @@ func runExport[T any](cmd *cobra.Command, s *settings, records export.Records[T]
 	if err != nil {
 		return exportError(ctx, err, done)
 	}
-	s.printer.Note("%s written to %s%s", words.Count(done.Rows, strings.TrimSuffix(records.Name, "s")), options.To, repeated(done.Repeated))
+	s.printer.Note("%s written to %s", words.Count(done.Rows, strings.TrimSuffix(records.Name, "s")), options.To)
 	return nil
-}
-
-func repeated(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return "; " + words.Thousands(n) + " that were listed twice are in it once"
 }
 
 // exportError adds to an error what the operator can do about it.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
@@ -35,7 +34,6 @@ The outbox is a SQLite file, which --ledger names, or the Postgres database of
 	}
 	l := &ledgerFlag{settings: s}
 	cmd.PersistentFlags().StringVar(&l.path, "ledger", "", "the `file` of the outbox; default: the database of "+ledger.Variable)
-	l.flag = cmd.PersistentFlags().Lookup("ledger")
 	cmd.AddCommand(newOutboxImport(l), newOutboxRun(l), newOutboxStatus(l), newOutboxList(l), newOutboxShow(l),
 		newOutboxResend(l), newOutboxDismiss(l), newOutboxQuarantine(l), newOutboxPause(l), newOutboxResume(l))
 	return cmd
@@ -45,14 +43,25 @@ The outbox is a SQLite file, which --ledger names, or the Postgres database of
 type ledgerFlag struct {
 	*settings
 	path string
-	flag *pflag.Flag
 }
 
-func (l *ledgerFlag) find() (ledger.Address, error) {
-	if l.flag.Changed && l.path == "" {
-		return ledger.Address{}, exit.With(exit.Usage, "--ledger is empty; is a variable not set?")
+// about completes a command about an outbox that exists.
+func (l *ledgerFlag) about(cmd *cobra.Command, run func(ctx context.Context, b *box, args []string) error) *cobra.Command {
+	if cmd.Args == nil {
+		cmd.Args = cobra.NoArgs
 	}
-	return ledger.Find(l.path, os.LookupEnv)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := checkNotEmpty(cmd); err != nil {
+			return err
+		}
+		b, err := l.open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer b.ledger.Close()
+		return run(cmd.Context(), b, args)
+	}
+	return cmd
 }
 
 // command is another command about the same outbox, to be pasted into a shell.
@@ -85,7 +94,7 @@ func (b *box) isSandbox() bool { return b.source.Kind == string(profile.Sandbox)
 
 // open opens an outbox that exists, for a command that calls no service.
 func (l *ledgerFlag) open(ctx context.Context) (*box, error) {
-	address, err := l.find()
+	address, err := ledger.Find(l.path, os.LookupEnv)
 	if err != nil {
 		return nil, err
 	}

@@ -22,28 +22,13 @@ type decision struct {
 	name   string
 	filter filterFlags
 	expect confirm.Expect
-	// sends is whether the entries are sent after it.
-	sends bool
-	// warn returns what the operator risks.
-	warn func(map[outbox.State]int) string
-	// decide decides about entries, by their keys.
-	decide func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error)
+	sends  bool // what was decided is sent later
+	decide func(b *box, ctx context.Context, keys ...string) ([]outbox.Decision, error)
 }
 
 func newOutboxResend(l *ledgerFlag) *cobra.Command {
-	d := &decision{ledgerFlag: l, name: "resend", sends: true,
-		filter: filterFlags{states: []outbox.State{outbox.Unclear, outbox.Rejected}},
-		warn: func(states map[outbox.State]int) string {
-			if n := states[outbox.Unclear]; n > 0 {
-				return words.Entries(n) + " may have been carried out, and could be carried out twice; look first: " +
-					l.command("list", "--state", "unclear")
-			}
-			return ""
-		},
-		decide: func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error) {
-			return b.Resend(ctx, keys...)
-		},
-	}
+	d := &decision{ledgerFlag: l, name: "resend", sends: true, decide: (*box).Resend,
+		filter: filterFlags{states: []outbox.State{outbox.Unclear, outbox.Rejected}}}
 	return d.command("Make unclear or rejected entries pending again",
 		`Make unclear or rejected entries pending again, so that "run" sends them.
 
@@ -55,13 +40,8 @@ whose sender may still be alive are skipped, and the time when they can be resen
 }
 
 func newOutboxDismiss(l *ledgerFlag) *cobra.Command {
-	d := &decision{ledgerFlag: l, name: "dismiss",
-		filter: filterFlags{states: []outbox.State{outbox.Pending, outbox.Unclear, outbox.Rejected}},
-		warn:   func(map[outbox.State]int) string { return "they will never be sent, and their requests are erased" },
-		decide: func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error) {
-			return b.Dismiss(ctx, keys...)
-		},
-	}
+	d := &decision{ledgerFlag: l, name: "dismiss", decide: (*box).Dismiss,
+		filter: filterFlags{states: []outbox.State{outbox.Pending, outbox.Unclear, outbox.Rejected}}}
 	return d.command("Settle pending, unclear or rejected entries without sending them",
 		`Settle entries without sending them: pending ones that are no longer wanted, and unclear or
 rejected ones that you have dealt with, for example because they were carried out. Their
@@ -72,7 +52,7 @@ requests are erased. The entries stay in the list, so a later import does not ad
 }
 
 func (d *decision) command(short, long, example string) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := d.about(&cobra.Command{
 		Use:   d.name + " KEY... | --state STATE",
 		Short: short,
 		Long: long + `
@@ -80,30 +60,22 @@ func (d *decision) command(short, long, example string) *cobra.Command {
 It asks on a terminal. A script passes --expect with the number of entries; "list" with the
 same flags shows them.`,
 		Example: example,
-		RunE:    d.run,
-	}
+		Args:    cobra.ArbitraryArgs,
+	}, d.run)
 	d.filter.add(cmd)
 	d.expect.Add(cmd.Flags())
 	return cmd
 }
 
-func (d *decision) run(cmd *cobra.Command, keys []string) error {
-	filter, given, err := d.filter.filter(cmd)
-	switch {
-	case err != nil:
-		return err
-	case slices.Contains(keys, ""):
-		return exit.With(exit.Usage, "a KEY must not be empty")
-	case given == (len(keys) > 0), given && filter.State == "":
-		return exit.With(exit.Usage, "which entries? Name their keys (in quotes, if one begins with #), or select them with --state %s "+
-			"and other flags; not both", d.filter.states[0])
-	}
-	ctx := cmd.Context()
-	b, err := d.open(ctx)
+func (d *decision) run(ctx context.Context, b *box, keys []string) error {
+	filter, err := d.filter.filter()
 	if err != nil {
 		return err
 	}
-	defer b.ledger.Close()
+	if selects := filter != (outbox.Filter{}); selects == (len(keys) > 0) || selects && filter.State == "" {
+		return exit.With(exit.Usage, "which entries? Name their keys (in quotes, if one begins with #), or select them with --state %s "+
+			"and other flags; not both", d.filter.states[0])
+	}
 	if d.sends && b.ok {
 		service, err := d.account(ctx)
 		if err != nil {
@@ -143,18 +115,24 @@ func (d *decision) plan(s *selection) *confirm.Plan {
 		shown += " and " + words.Thousands(more) + " more"
 	}
 	plan.Add("keys", shown)
-	plan.Add("note", d.warn(s.byState))
+	if n := s.byState[outbox.Unclear]; d.sends && n > 0 {
+		plan.Add("note", words.Entries(n)+" may have been carried out, and could be carried out twice; look first: "+
+			d.ledgerFlag.command("list", "--state", "unclear"))
+	} else if !d.sends {
+		plan.Add("note", "they will never be sent, and their requests are erased")
+	}
 	return plan
 }
 
 // carryOut decides about what was shown. An entry that has changed since then is skipped.
 func (d *decision) carryOut(ctx context.Context, s *selection) error {
+	keys, err := s.unchanged(ctx)
+	if err != nil {
+		return err
+	}
 	var done outbox.Decided
-	for keys, err := range s.batches(ctx) {
-		var decisions []outbox.Decision
-		if err == nil {
-			decisions, err = d.decide(ctx, s.box, keys...)
-		}
+	for batch := range slices.Chunk(keys, selectedBatch) {
+		decisions, err := d.decide(s.box, ctx, batch...)
 		for _, each := range decisions {
 			if each.Changed {
 				done.Changed++
@@ -252,24 +230,16 @@ func (s *selection) look(ctx context.Context) error {
 // selectedBatch is how many entries are decided about together.
 const selectedBatch = 500
 
-// batches ranges over the keys of the entries that are as they were shown: one that was sent again since then may have been
+// unchanged returns the keys of the entries that are as they were shown: one that was sent again since then may have been
 // carried out again.
-func (s *selection) batches(ctx context.Context) iter.Seq2[[]string, error] {
-	return func(yield func([]string, error) bool) {
-		var keys []string
-		for e, err := range s.all(ctx) {
-			if attempts, shown := s.entries[e.ID]; shown && attempts == int32(e.Attempts) {
-				keys = append(keys, e.Key)
-			}
-			if len(keys) == selectedBatch || err != nil {
-				if !yield(keys, err) || err != nil {
-					return
-				}
-				keys = nil
-			}
+func (s *selection) unchanged(ctx context.Context) (keys []string, err error) {
+	for e, err := range s.all(ctx) {
+		if err != nil {
+			return nil, err
 		}
-		if len(keys) > 0 {
-			yield(keys, nil)
+		if attempts, shown := s.entries[e.ID]; shown && attempts == int32(e.Attempts) {
+			keys = append(keys, e.Key)
 		}
 	}
+	return keys, nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"io"
 	"path/filepath"
 	"strconv"
@@ -53,9 +52,7 @@ func dismissing(t *testing.T, b *box) (*decision, *selection) {
 	t.Helper()
 	printer := output.New(output.Flags{Quiet: true}, io.Discard, io.Discard, func(string) (string, bool) { return "", false })
 	d := &decision{ledgerFlag: &ledgerFlag{settings: &settings{printer: printer}},
-		decide: func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error) {
-			return b.Dismiss(ctx, keys...)
-		}}
+		decide: (*box).Dismiss}
 	s := &selection{box: b, states: []outbox.State{outbox.Pending}, filter: outbox.Filter{State: outbox.Pending}}
 	require.NoError(t, s.look(t.Context()))
 	return d, s

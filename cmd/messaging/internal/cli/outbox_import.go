@@ -35,6 +35,11 @@ type importFlags struct {
 	keyColumn     string
 	skipBadRows   bool
 	maxRecipients int
+
+	service  *profile.Service
+	address  ledger.Address
+	existing *box // nil if there is no outbox yet
+	found    *messaging.Event
 }
 
 const delimiterUsage = "the `character` between the values of CSV, such as ';', or tab; default: a comma"
@@ -79,66 +84,59 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	service, err := flags.account(ctx)
-	if err != nil {
+	if flags.service, err = flags.account(ctx); err != nil {
 		return err
 	}
-	address, err := flags.find()
-	if err != nil {
+	if err := flags.openExisting(ctx); err != nil {
 		return err
 	}
-	existing, err := flags.existing(ctx, address, service)
-	if err != nil {
+	if flags.existing != nil {
+		defer flags.existing.ledger.Close()
+	}
+	if err := flags.findEvent(ctx); err != nil {
 		return err
 	}
-	if existing != nil {
-		defer existing.ledger.Close()
-	}
-	event, err := flags.findEvent(ctx, service)
-	if err != nil {
-		return err
-	}
-	file, closeFile, err := flags.file(cmd, service, event, renamed)
+	file, closeFile, err := flags.file(cmd, renamed)
 	if err != nil {
 		return err
 	}
 	defer closeFile()
 	defer saveMemory()()
-	file.Lookup = existing.lookup()
 	plan, err := file.Plan(ctx)
-	if err != nil {
-		return planError(ctx, flags.from, err)
+	if ctx.Err() != nil {
+		return exit.With(exit.Interrupted, "interrupted; nothing was imported")
 	}
-	if err := flags.refusal(service, plan); err != nil {
+	if err != nil {
+		return exit.With(exit.Usage, "%s: %w; nothing was imported", flags.title(), err)
+	}
+	if err := flags.refusal(plan); err != nil {
 		return err
 	}
-	shown, err := flags.plan(ctx, service, address, existing, event, file, plan)
+	shown, err := flags.plan(ctx, file, plan)
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("Add %s to %s?", words.Count(plan.New(), "trigger"), address.Title())
-	action := confirm.NewAction(service, "outbox import", fmt.Appendf(nil, "%s\n%x", address.Absolute(), plan.Digest), question,
+	question := fmt.Sprintf("Add %s to %s?", words.Count(plan.New(), "trigger"), flags.address.Title())
+	action := confirm.NewAction(flags.service, "outbox import", fmt.Appendf(nil, "%s\n%x", flags.address.Absolute(), plan.Digest), question,
 		fmt.Sprint(plan.New()))
 	action.Recipients, action.BodySHA256 = &plan.Rows, fmt.Sprintf("%x", plan.Digest)
-	goes, err := flags.confirm.Decide(ctx, flags.printer, shown, action)
-	if err != nil || !goes {
+	if goes, err := flags.confirm.Decide(ctx, flags.printer, shown, action); err != nil || !goes {
 		return err
 	}
-	return flags.add(ctx, service, address, file, plan)
+	return flags.add(ctx, file, plan)
 }
 
 // check returns what --map says of each column.
 func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
-	for _, name := range []string{"from", "event", "key-column", "delimiter"} {
-		isNeeded := name == "from" || name == "event"
-		switch flag := cmd.Flags().Lookup(name); {
-		case flag.Changed && flag.Value.String() == "":
-			return nil, exit.With(exit.Usage, "--%s must not be empty", name)
-		case isNeeded && !flag.Changed:
-			return nil, exit.With(exit.Usage, "--%s is missing", name)
-		}
+	if err := checkNotEmpty(cmd); err != nil {
+		return nil, err
 	}
-	if cmd.Flags().Changed("max-recipients") && flags.maxRecipients < 1 {
+	switch {
+	case flags.from == "":
+		return nil, exit.With(exit.Usage, "--from is missing")
+	case flags.event == "":
+		return nil, exit.With(exit.Usage, "--event is missing")
+	case cmd.Flags().Changed("max-recipients") && flags.maxRecipients < 1:
 		return nil, exit.With(exit.Usage, "--max-recipients must be at least 1")
 	}
 	renamed := map[string]string{}
@@ -152,26 +150,28 @@ func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
 	return renamed, flags.confirm.Check()
 }
 
-// existing opens the outbox, or returns nil if it does not exist. It returns an error if the
-// outbox was filled in another way. It creates nothing.
-func (flags *importFlags) existing(ctx context.Context, address ledger.Address, service *profile.Service) (*box, error) {
-	exists, err := address.Exists(ctx)
-	if err != nil || !exists {
-		return nil, err
+// openExisting opens the outbox if there is one. It creates nothing.
+func (flags *importFlags) openExisting(ctx context.Context) (err error) {
+	if flags.address, err = ledger.Find(flags.path, os.LookupEnv); err != nil {
+		return err
+	}
+	if exists, err := flags.address.Exists(ctx); err != nil || !exists {
+		return err
 	}
 	b, err := flags.open(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := flags.checkSource(b, service); err != nil {
-		return nil, errors.Join(err, b.ledger.Close())
+	if err := flags.checkSource(b); err != nil {
+		return errors.Join(err, b.ledger.Close())
 	}
-	return b, nil
+	flags.existing = b
+	return nil
 }
 
 // checkSource returns an error if the rows must not be added to the outbox.
-func (flags *importFlags) checkSource(b *box, service *profile.Service) error {
-	if err := b.checkService(service); err != nil || !b.ok || b.source.KeyColumn == flags.keyColumn {
+func (flags *importFlags) checkSource(b *box) error {
+	if err := b.checkService(flags.service); err != nil || !b.ok || b.source.KeyColumn == flags.keyColumn {
 		return err
 	}
 	return exit.With(exit.Usage, "%s was filled %s, and this import is %s: rows that were sent would get other keys, and be sent again; "+
@@ -186,138 +186,115 @@ func keysFrom(column string) string {
 	return "with --key-column " + quoteIfNeeded(column)
 }
 
-// lookup finds out what the outbox has, if there is one.
-func (b *box) lookup() bulk.Lookup {
-	if b == nil {
-		return nil
-	}
-	return func(ctx context.Context, items []outbox.Item) (found []bulk.Found, err error) {
-		err = b.ledger.Trial(ctx, func(tx outbox.SQLTx) (err error) {
-			found, err = bulk.Trial(ctx, b.Outbox, tx, items)
-			return err
-		})
-		return found, err
-	}
+// lookup finds out what the outbox has.
+func (b *box) lookup(ctx context.Context, items []outbox.Item) (found []bulk.Found, err error) {
+	err = b.ledger.Trial(ctx, func(tx outbox.SQLTx) (err error) {
+		found, err = bulk.Trial(ctx, b.Outbox, tx, items)
+		return err
+	})
+	return found, err
 }
 
-func (flags *importFlags) findEvent(ctx context.Context, service *profile.Service) (*messaging.Event, error) {
-	client, err := service.Client()
+func (flags *importFlags) findEvent(ctx context.Context) error {
+	client, err := flags.service.Client()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	limited, cancel := flags.limited(ctx)
 	defer cancel()
-	return findEvent(limited, client, flags.event)
+	flags.found, err = findEvent(limited, client, flags.event)
+	return err
 }
 
-// file returns the file to import. Since it is read twice, stdin is copied first.
-func (flags *importFlags) file(cmd *cobra.Command, service *profile.Service, event *messaging.Event,
-	renamed map[string]string) (_ *bulk.File, closeFile func(), err error) {
+// file returns the file to import. It is read twice, so what can be read only once, such as stdin, is copied first.
+func (flags *importFlags) file(cmd *cobra.Command, renamed map[string]string) (_ *bulk.File, closeFile func(), err error) {
 	delimiter, err := rows.ParseDelimiter(flags.delimiter)
 	if err != nil {
 		return nil, nil, exit.With(exit.Usage, "--delimiter: %w", err)
 	}
-	mapper, err := bulk.NewMapper(event, renamed, flags.keyColumn)
+	mapper, err := bulk.NewMapper(flags.found, renamed, flags.keyColumn)
 	if err != nil {
 		return nil, nil, exit.With(exit.Usage, "--map: %w", err)
 	}
 	file := &bulk.File{Name: flags.from, Delimiter: delimiter, Mapper: mapper}
-	if service.Allow != nil {
-		file.Guard = messaging.AllowOnly(service.Allow...)
+	if flags.service.Allow != nil {
+		file.Guard = messaging.AllowOnly(flags.service.Allow...)
 	}
-	if info, err := os.Stat(flags.from); flags.from != "-" && (err != nil || info.Mode().IsRegular()) {
-		file.Open = func() (io.ReadCloser, error) { return os.Open(flags.from) }
-		return file, func() {}, nil
+	if flags.existing != nil {
+		file.Lookup = flags.existing.lookup
 	}
-	copied, err := flags.copyOnce(cmd)
-	if err != nil {
-		return nil, nil, exit.With(exit.Unexpected, "cannot read %s: %w", fromTitle(flags.from), err)
+	path, closeFile := flags.from, func() {}
+	if info, err := os.Stat(path); path == "-" || err == nil && !info.Mode().IsRegular() {
+		if path, err = flags.copied(cmd); err != nil {
+			return nil, nil, exit.With(exit.Unexpected, "cannot read %s: %w", flags.title(), err)
+		}
+		closeFile = func() { _ = os.Remove(path) }
 	}
-	file.Open = func() (io.ReadCloser, error) { return os.Open(copied) }
-	return file, func() { _ = os.Remove(copied) }, nil
+	file.Open = func() (io.ReadCloser, error) { return os.Open(path) }
+	return file, closeFile, nil
 }
 
-// copyOnce copies what can be read only once: stdin or a pipe.
-func (flags *importFlags) copyOnce(cmd *cobra.Command) (path string, err error) {
+func (flags *importFlags) title() string {
 	if flags.from == "-" {
-		return copyOf(cmd.InOrStdin())
-	}
-	pipe, err := os.Open(flags.from)
-	if err != nil {
-		return "", err
-	}
-	defer pipe.Close()
-	return copyOf(pipe)
-}
-
-func fromTitle(from string) string {
-	if from == "-" {
 		return "stdin"
 	}
-	return from
+	return flags.from
 }
 
-// copyOf copies a stream to a temporary file that only this user can read.
-func copyOf(r io.Reader) (path string, err error) {
+// copied copies stdin or a pipe to a temporary file that only this user can read.
+func (flags *importFlags) copied(cmd *cobra.Command) (path string, err error) {
+	from := cmd.InOrStdin()
+	if flags.from != "-" {
+		pipe, err := os.Open(flags.from)
+		if err != nil {
+			return "", err
+		}
+		defer pipe.Close()
+		from = pipe
+	}
 	file, err := os.CreateTemp("", "messaging-import-*")
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(file, r)
+	_, err = io.Copy(file, from)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(file.Name()))
 	}
 	return file.Name(), nil
 }
 
-func planError(ctx context.Context, from string, err error) error {
-	if ctx.Err() != nil {
-		return exit.With(exit.Interrupted, "interrupted; nothing was imported")
-	}
-	return exit.With(exit.Usage, "%s: %w; nothing was imported", fromTitle(from), err)
-}
-
-// plan shows what would be imported. existing is nil if there is no outbox yet.
-func (flags *importFlags) plan(ctx context.Context, service *profile.Service, address ledger.Address, existing *box,
-	event *messaging.Event, file *bulk.File, p *bulk.Plan) (*confirm.Plan, error) {
-	shown := confirm.NewPlan("Add triggers to an outbox", service)
-	shown.Add("event", event.Name+" ("+event.ID+")")
-	shown.Add("file", flags.from)
-	if existing == nil {
-		shown.Add("outbox", address.Absolute()+" (new)")
-		shown.Add("rows", words.Thousands(p.Rows)+flags.repeated(p))
+// plan shows what would be imported.
+func (flags *importFlags) plan(ctx context.Context, file *bulk.File, p *bulk.Plan) (*confirm.Plan, error) {
+	shown := confirm.NewPlan("Add triggers to an outbox", flags.service)
+	shown.Add("event", flags.found.Name+" ("+flags.found.ID+")")
+	shown.Add("file", flags.title())
+	rows := words.Thousands(p.Rows)
+	if flags.existing == nil {
+		shown.Add("outbox", flags.address.Absolute()+" (new)")
 	} else {
-		counts, err := existing.Counts(ctx)
+		counts, err := flags.existing.Counts(ctx)
 		if err != nil {
 			return nil, err
 		}
-		shown.Add("outbox", address.Absolute())
+		shown.Add("outbox", flags.address.Absolute())
 		if counts.Pending > 0 {
 			shown.Add("pending", words.Thousands(counts.Pending)+" of earlier imports, sent by the next run too")
 		}
-		shown.Add("rows", fmt.Sprintf("%s: %s new, %s present already%s", words.Thousands(p.Rows), words.Thousands(p.New()),
-			words.Thousands(p.Present), flags.repeated(p)))
+		rows += fmt.Sprintf(": %s new, %s present already", words.Thousands(p.New()), words.Thousands(p.Present))
 	}
-	if columns := file.Mapper.Mapping(); len(columns) > 0 {
-		shown.Add("columns", strings.Join(columns, ", "))
+	if p.Repeated > 0 {
+		rows += fmt.Sprintf(", and %s equal to an earlier one, which count once", words.Thousands(p.Repeated))
+		if flags.keyColumn == "" {
+			rows += "; --key-column tells them apart"
+		}
 	}
+	shown.Add("rows", rows)
+	shown.Add("columns", strings.Join(file.Mapper.Mapping(), ", "))
 	shown.Add("first row", payloadOf(p.First.Body()))
 	if p.Bad.Count > 0 {
 		shown.Add("left out", flags.badRows(p))
 	}
 	return shown, nil
-}
-
-// repeated says how many rows are there twice.
-func (flags *importFlags) repeated(p *bulk.Plan) string {
-	switch {
-	case p.Repeated == 0:
-		return ""
-	case flags.keyColumn != "":
-		return fmt.Sprintf(", and %s with the key and the content of an earlier one", words.Thousands(p.Repeated))
-	default:
-		return fmt.Sprintf(", and %s equal to an earlier one, which count once; --key-column tells them apart", words.Thousands(p.Repeated))
-	}
 }
 
 // payloadOf lists the values of a trigger, exactly as they are sent.
@@ -334,8 +311,8 @@ func payloadOf(body []byte) string {
 }
 
 // refusal returns an error for a plan that cannot be carried out.
-func (flags *importFlags) refusal(service *profile.Service, p *bulk.Plan) error {
-	limit := service.MaxRecipients
+func (flags *importFlags) refusal(p *bulk.Plan) error {
+	limit := flags.service.MaxRecipients
 	if flags.maxRecipients > 0 {
 		limit = flags.maxRecipients
 	}
@@ -344,10 +321,10 @@ func (flags *importFlags) refusal(service *profile.Service, p *bulk.Plan) error 
 		return exit.With(exit.Usage, "%s\nnothing was imported; correct the file, or pass --skip-bad-rows to leave these rows out",
 			flags.badRows(p))
 	case p.Rows == 0:
-		return exit.With(exit.Usage, "%s: no row can be used; nothing was imported", flags.from)
+		return exit.With(exit.Usage, "%s: no row can be used; nothing was imported", flags.title())
 	case p.Conflicts.Count > 0:
 		return exit.With(exit.Invalid, "%s: %s with a key that has other content:%s\nnothing was imported; correct them, or give them other "+
-			"keys", flags.from, words.Count(p.Conflicts.Count, "row"), listed(p.Conflicts))
+			"keys", flags.title(), words.Count(p.Conflicts.Count, "row"), listed(p.Conflicts))
 	case p.New() > limit:
 		return exit.With(exit.Usage, "%s rows exceed the limit of %s recipients; if that is what you want, pass --max-recipients %d",
 			words.Thousands(p.New()), words.Thousands(limit), p.New())
@@ -356,7 +333,7 @@ func (flags *importFlags) refusal(service *profile.Service, p *bulk.Plan) error 
 }
 
 func (flags *importFlags) badRows(p *bulk.Plan) string {
-	return fmt.Sprintf("%s: %s of %s rows cannot be used:%s", flags.from, words.Thousands(p.Bad.Count),
+	return fmt.Sprintf("%s: %s of %s rows cannot be used:%s", flags.title(), words.Thousands(p.Bad.Count),
 		words.Thousands(p.Bad.Count+p.Rows+p.Repeated), listed(p.Bad))
 }
 
@@ -373,33 +350,27 @@ func listed(problems bulk.Problems) string {
 }
 
 // add adds the rows to the outbox.
-func (flags *importFlags) add(ctx context.Context, service *profile.Service, address ledger.Address, file *bulk.File,
-	plan *bulk.Plan) error {
-	opened, err := address.Create(ctx)
+func (flags *importFlags) add(ctx context.Context, file *bulk.File, plan *bulk.Plan) error {
+	opened, err := flags.address.Create(ctx)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
-	b, err := newBox(ctx, opened)
-	if err != nil {
-		return err
-	}
-	if b.source, err = opened.Claim(ctx, ledger.Source{Service: service.Identity(), Kind: string(service.Kind),
+	if _, err := opened.Claim(ctx, ledger.Source{Service: flags.service.Identity(), Kind: string(flags.service.Kind),
 		KeyColumn: flags.keyColumn}); err != nil {
 		return err
 	}
-	b.ok = true
-	if err := flags.checkSource(b, service); err != nil { // another import may have been faster
+	b, err := newBox(ctx, opened)
+	if err == nil {
+		err = flags.checkSource(b) // another import may have been faster
+	}
+	if err != nil {
 		return err
 	}
 	progress := flags.printer.NewProgress(plan.Rows + plan.Repeated)
 	done, err := file.Import(ctx, b, plan, func(n int) { progress.Set(output.Counts{OK: n}) })
 	progress.Stop()
-	atLeast := ""
-	if done.AtLeast {
-		atLeast = "at least "
-	}
-	flags.printer.Note("%s%s added, %s present already", atLeast, words.Thousands(done.Added), words.Thousands(done.Present))
+	flags.printer.Note("%s added, %s present already", words.Thousands(done.Added), words.Thousands(done.Present))
 	if err != nil {
 		return importError(ctx, done, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,26 +51,19 @@ func statusTable(counts outbox.Counts) output.Table[status] {
 }
 
 func newOutboxStatus(l *ledgerFlag) *cobra.Command {
-	return &cobra.Command{
+	return l.about(&cobra.Command{
 		Use:   "status",
 		Short: "Count the entries by state",
 		Example: `  messaging outbox status --ledger orders.db
   messaging outbox status --ledger orders.db --json | jq .unclear`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := l.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer b.ledger.Close()
-			c, err := b.Counts(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return output.One(l.printer, statusTable(c), status{c.Pending, c.Sending, c.Accepted, c.Rejected, c.Unclear, c.Dismissed,
-				c.OldestPending.Seconds(), append([]string{}, c.Paused...), b.service()})
-		},
-	}
+	}, func(ctx context.Context, b *box, _ []string) error {
+		c, err := b.Counts(ctx)
+		if err != nil {
+			return err
+		}
+		return output.One(l.printer, statusTable(c), status{c.Pending, c.Sending, c.Accepted, c.Rejected, c.Unclear, c.Dismissed,
+			c.OldestPending.Seconds(), append([]string{}, c.Paused...), b.service()})
+	})
 }
 
 // entry is an entry as it is printed.
@@ -130,48 +124,43 @@ func columnsOf(names ...string) []output.Column[entry] {
 func newOutboxList(l *ledgerFlag) *cobra.Command {
 	flags := filterFlags{states: allStates}
 	var page outbox.ListParams
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List entries",
-		Example: `  messaging outbox list --ledger orders.db --state unclear
+	cmd := list[entry]{
+		use: "list", short: "List entries",
+		example: `  messaging outbox list --ledger orders.db --state unclear
   messaging outbox list --ledger orders.db --state rejected --error-contains 422 --json=key,error
   messaging outbox list --ledger orders.db --after 1000 --limit 50`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if page.After < 0 || page.Limit < 0 {
-				return exit.With(exit.Usage, "--after and --limit must not be negative")
+		table: entryTable,
+		rows: func(c call) iter.Seq2[entry, error] {
+			filter, err := flags.filter()
+			if err != nil {
+				return failed[entry](err)
 			}
-			if page.Filter, _, err = flags.filter(cmd); err != nil {
-				return err
+			if page.Filter = filter; page.After < 0 || page.Limit < 0 {
+				return failed[entry](exit.With(exit.Usage, "--after and --limit must not be negative"))
 			}
-			return l.list(cmd.Context(), page)
+			return l.entries(c.ctx, page)
 		},
-	}
+	}.command(l.settings)
 	flags.add(cmd)
 	cmd.Flags().Int64Var(&page.After, "after", 0, "begin after the entry with this `id`")
 	cmd.Flags().IntVar(&page.Limit, "limit", 0, "list at most this many; 0 means all")
 	return cmd
 }
 
-func (l *ledgerFlag) list(ctx context.Context, page outbox.ListParams) error {
-	rows, err := output.NewRows(l.printer, entryTable)
-	if err != nil {
-		return err
-	}
-	b, err := l.open(ctx)
-	if err != nil {
-		return errors.Join(rows.Close(), err)
-	}
-	defer b.ledger.Close()
-	for e, err := range b.List(ctx, page) {
-		if err == nil {
-			err = rows.Write(entryOf(e))
-		}
+func (l *ledgerFlag) entries(ctx context.Context, page outbox.ListParams) iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
+		b, err := l.open(ctx)
 		if err != nil {
-			return errors.Join(rows.Close(), err)
+			yield(entry{}, err)
+			return
+		}
+		defer b.ledger.Close()
+		for e, err := range b.List(ctx, page) {
+			if !yield(entryOf(e), err) {
+				return
+			}
 		}
 	}
-	return rows.Close()
 }
 
 // detailTable returns a table of an entry and its request, with or without its body.
@@ -189,7 +178,7 @@ func detailTable(body bool) output.Table[entry] {
 
 func newOutboxShow(l *ledgerFlag) *cobra.Command {
 	var body bool
-	cmd := &cobra.Command{
+	cmd := l.about(&cobra.Command{
 		Use:   "show KEY",
 		Short: "Show an entry and whom it is for",
 		Long: `Show an entry and whom it is for. The request is erased once the entry is accepted or
@@ -197,18 +186,12 @@ dismissed.`,
 		Example: `  messaging outbox show --ledger orders.db A-1001
   messaging outbox show --ledger orders.db A-1001 --body --json | jq .body`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return l.show(cmd.Context(), args[0], body) },
-	}
+	}, func(ctx context.Context, b *box, args []string) error { return l.show(ctx, b, args[0], body) })
 	cmd.Flags().BoolVar(&body, "body", false, "show the request as well")
 	return cmd
 }
 
-func (l *ledgerFlag) show(ctx context.Context, key string, body bool) error {
-	b, err := l.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer b.ledger.Close()
+func (l *ledgerFlag) show(ctx context.Context, b *box, key string, body bool) error {
 	found, err := b.Get(ctx, key)
 	if errors.Is(err, outbox.ErrNoEntry) {
 		return exit.With(exit.NotFound, "%s has no entry with the key %q", b.ledger.Title, key)

@@ -13,17 +13,6 @@ import (
 	"github.com/messaging-go/messaging/outbox"
 )
 
-// checkOperations returns an error for an argument that is no operation. An empty one, such
-// as that of a variable that is not set, would mean all.
-func checkOperations(_ *cobra.Command, names []string) error {
-	for _, name := range names {
-		if op := service.Named(name); op == nil || op.IsRead() {
-			return exit.With(exit.Usage, "%q is not an operation; the operations are %s", name, service.Names(service.Sends()))
-		}
-	}
-	return nil
-}
-
 func named(operations []string) string {
 	if len(operations) == 0 {
 		return "all operations"
@@ -32,7 +21,7 @@ func named(operations []string) string {
 }
 
 func newOutboxPause(l *ledgerFlag) *cobra.Command {
-	return &cobra.Command{
+	return l.about(&cobra.Command{
 		Use:   "pause [OPERATION...]",
 		Short: "Stop sending, in every process",
 		Long: `Stop sending entries with these operations, or all entries, in every process that uses the
@@ -42,24 +31,18 @@ out.`,
   messaging outbox pause --ledger orders.db "` + service.TriggerEvent.Name + `"`,
 		Args:              checkOperations,
 		ValidArgsFunction: completeOp,
-		RunE: func(cmd *cobra.Command, operations []string) error {
-			b, err := l.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer b.ledger.Close()
-			if err := b.Pause(cmd.Context(), operations...); err != nil {
-				return err
-			}
+	}, func(ctx context.Context, b *box, operations []string) error {
+		err := b.Pause(ctx, operations...)
+		if err == nil {
 			l.printer.Note("paused: %s; what was claimed before may still be sent", named(operations))
-			return nil
-		},
-	}
+		}
+		return err
+	})
 }
 
 func newOutboxResume(l *ledgerFlag) *cobra.Command {
 	var expect confirm.Expect
-	cmd := &cobra.Command{
+	cmd := l.about(&cobra.Command{
 		Use:   "resume [OPERATION...]",
 		Short: "Send again after a pause",
 		Long: `End the pause of these operations. Without one, end every pause. A pause of all is not
@@ -70,15 +53,9 @@ It asks on a terminal. A script passes --expect with the number of pending entri
   messaging outbox resume --ledger orders.db "` + service.TriggerEvent.Name + `" --expect 120`,
 		Args:              checkOperations,
 		ValidArgsFunction: completeOp,
-		RunE: func(cmd *cobra.Command, operations []string) error {
-			b, err := l.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer b.ledger.Close()
-			return l.resume(cmd.Context(), b, &expect, operations)
-		},
-	}
+	}, func(ctx context.Context, b *box, operations []string) error {
+		return l.resume(ctx, b, &expect, operations)
+	})
 	expect.Add(cmd.Flags())
 	return cmd
 }
@@ -135,7 +112,7 @@ func (b *box) pendingOf(ctx context.Context, operations []string) (n int, err er
 }
 
 func newOutboxQuarantine(l *ledgerFlag) *cobra.Command {
-	return &cobra.Command{
+	return l.about(&cobra.Command{
 		Use:   "quarantine",
 		Short: "After a restore: make all that may have been sent since the backup unclear",
 		Long: `Make all pending, sending and rejected entries unclear, so that nothing is sent until you
@@ -143,28 +120,15 @@ func newOutboxQuarantine(l *ledgerFlag) *cobra.Command {
 before the first "run": a backup does not know what was sent since. It does not ask.`,
 		Example: `  messaging outbox quarantine --ledger restored.db
   messaging outbox list --ledger restored.db --state unclear`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := l.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer b.ledger.Close()
-			// What was rejected may have been resent since the backup.
-			if _, err := b.ResendAll(cmd.Context(), outbox.Filter{State: outbox.Rejected}); err != nil {
-				return err
-			}
-			n, err := b.Quarantine(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				l.printer.Note("nothing was pending or rejected")
-				return nil
-			}
-			l.printer.Note("%s unclear now; look before you resend or dismiss them: %s", words.Thousands(n),
-				l.command("list", "--state", "unclear"))
-			return nil
-		},
-	}
+	}, func(ctx context.Context, b *box, _ []string) error {
+		// What was rejected may have been resent since the backup.
+		if _, err := b.ResendAll(ctx, outbox.Filter{State: outbox.Rejected}); err != nil {
+			return err
+		}
+		n, err := b.Quarantine(ctx)
+		if err == nil {
+			l.printer.Note("%s unclear now; look before you resend or dismiss them: %s", words.Thousands(n), l.command("list", "--state", "unclear"))
+		}
+		return err
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -31,7 +32,7 @@ type runFlags struct {
 
 func newOutboxRun(l *ledgerFlag) *cobra.Command {
 	flags := &runFlags{ledgerFlag: l}
-	cmd := &cobra.Command{
+	cmd := l.about(&cobra.Command{
 		Use:   "run",
 		Short: "Send what is in the outbox",
 		Long: `Send the entries of the outbox until you stop the command or, with --until-empty, until
@@ -42,14 +43,7 @@ sent when it was killed become unclear after about 40 seconds, and are not sent 
 number of these commands can run at the same time.`,
 		Example: `  messaging -p sandbox outbox run --ledger orders.db --until-empty
   messaging -p sandbox outbox run --ledger orders.db --until-empty --rate 50/s --in-flight 16`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("rate") && flags.rate == "" {
-				return exit.With(exit.Usage, "--rate is empty; is a variable not set?")
-			}
-			return flags.run(cmd.Context())
-		},
-	}
+	}, flags.run)
 	f := cmd.Flags()
 	f.StringVar(&flags.rate, "rate", "", "sends per second, such as `50/s`; default: the rate of the profile")
 	f.IntVar(&flags.inFlight, "in-flight", 64, "number of entries to send at the same time; a kill leaves at most twice that many unclear")
@@ -57,16 +51,11 @@ number of these commands can run at the same time.`,
 	return cmd
 }
 
-func (flags *runFlags) run(ctx context.Context) error {
+func (flags *runFlags) run(ctx context.Context, b *box, _ []string) error {
 	service, err := flags.account(ctx) // another key can be that of another account
 	if err != nil {
 		return err
 	}
-	b, err := flags.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer b.ledger.Close()
 	if !b.ok {
 		return exit.With(exit.Usage, "%s was not filled by messaging outbox import; the program that it belongs to sends its entries",
 			b.ledger.Title)
@@ -75,7 +64,7 @@ func (flags *runFlags) run(ctx context.Context) error {
 		return err
 	}
 	d := &delivery{runFlags: flags}
-	options, err := flags.options(service, func() bool { return d.othersSend })
+	options, err := flags.options(service)
 	if err != nil {
 		return err
 	}
@@ -89,11 +78,11 @@ func (flags *runFlags) run(ctx context.Context) error {
 	return d.run(ctx)
 }
 
-func (flags *runFlags) options(service *profile.Service, othersSend func() bool) ([]outbox.Option, error) {
+func (flags *runFlags) options(service *profile.Service) ([]outbox.Option, error) {
 	options := []outbox.Option{
 		outbox.WithInFlight(flags.inFlight),
 		outbox.WithKeepSettled(0), // a row that was sent must not be sent again by a later import
-		outbox.WithLogger(notices(flags.printer, othersSend)),
+		outbox.WithLogger(slog.New(notices{flags.printer})),
 	}
 	limit := service.Rate
 	if flags.rate != "" {
@@ -117,7 +106,6 @@ type delivery struct {
 	outbox                      *outbox.Outbox[outbox.SQLTx]
 	accepted, rejected, unclear atomic.Int64
 	progress                    *output.Progress
-	othersSend                  bool // when the run begins
 }
 
 // settled counts what became of an entry. The outbox calls it.
@@ -138,7 +126,9 @@ func (d *delivery) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.othersSend = counts.Sending > 0
+	if counts.Sending > 0 {
+		d.printer.Line("%s with another process; what it does not record within about 40 seconds becomes unclear", words.Entries(counts.Sending))
+	}
 	if len(counts.Paused) > 0 {
 		d.printer.Warn("paused: %s; these entries are not sent until you run: %s",
 			strings.Join(counts.Paused, ", "), d.command("resume"))
@@ -286,3 +276,21 @@ func countOf(c outbox.Counts, state outbox.State) int {
 	return map[outbox.State]int{outbox.Pending: c.Pending, outbox.Sending: c.Sending, outbox.Accepted: c.Accepted,
 		outbox.Rejected: c.Rejected, outbox.Unclear: c.Unclear, outbox.Dismissed: c.Dismissed}[state]
 }
+
+// notices writes a line for each warning of an outbox, which uses neither groups nor attributes of a logger.
+type notices struct{ printer *output.Printer }
+
+func (notices) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (n notices) Handle(_ context.Context, r slog.Record) error {
+	text := strings.TrimPrefix(r.Message, "outbox: ")
+	r.Attrs(func(a slog.Attr) bool {
+		text += "; " + a.String()
+		return true
+	})
+	n.printer.Line("%s", text)
+	return nil
+}
+
+func (n notices) WithAttrs([]slog.Attr) slog.Handler { return n }
+func (n notices) WithGroup(string) slog.Handler      { return n }
