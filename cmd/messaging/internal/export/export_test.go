@@ -301,7 +301,7 @@ func TestACheckpointDoesNotCopyItsIDs(t *testing.T) {
 func lineOf[T any](t *testing.T, records Records[T], record T) string {
 	t.Helper()
 	var line bytes.Buffer
-	require.NoError(t, newEncoder(&line, records, nil, Options{Format: JSONLines}).encode([]T{record}))
+	require.NoError(t, newEncoder(&line, records, records.Columns, Options{Format: JSONLines}).encode([]T{record}))
 	assert.Equal(t, 1, bytes.Count(line.Bytes(), []byte("\n")), "%s", line.Bytes())
 	return line.String()
 }

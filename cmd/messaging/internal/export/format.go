@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ type encoder[T any] interface {
 
 func newEncoder[T any](w io.Writer, records Records[T], columns []Column[T], options Options) encoder[T] {
 	if options.Format == JSONLines {
-		return &jsonEncoder[T]{w, wire.NewWriter(), records, options.Columns}
+		return &jsonEncoder[T]{w, wire.NewWriter(), columns, records.Extra, options.Columns == nil}
 	}
 	return &csvEncoder[T]{w: w, columns: columns, safe: options.SpreadsheetSafe}
 }
@@ -120,62 +121,54 @@ func isFormula(cell []byte) bool {
 	return true
 }
 
-// jsonEncoder writes each record as the service would: an object in a line.
+// jsonEncoder writes each record as the service would: an object in a line. MarshalJSON of the records takes several times as
+// long.
 type jsonEncoder[T any] struct {
 	w       io.Writer
 	lines   *wire.Writer // of a page, whose memory is used again
-	records Records[T]
-	columns []string // to write; nil means all members
+	columns []Column[T]
+	extra   func(*T) map[string]json.RawMessage
+	isWhole bool // no column is left out
 }
 
 func (e *jsonEncoder[T]) begin() error { return nil }
 
 func (e *jsonEncoder[T]) encode(records []T) error {
 	for i := range records {
-		if e.columns == nil && len(e.records.Extra(&records[i])) == 0 {
-			e.lines.Begin()
-			e.records.Members(e.lines, &records[i])
-			e.lines.End()
-		} else if err := e.write(&records[i]); err != nil {
-			return err
-		}
+		e.lines.Begin()
+		e.members(&records[i])
+		e.lines.End()
 		_, _ = e.lines.Write([]byte{'\n'}) // it returns no error
 	}
 	_, err := e.lines.WriteTo(e.w)
 	return err
 }
 
-// write writes a record by way of its MarshalJSON method, which takes several times as long.
-func (e *jsonEncoder[T]) write(record *T) error {
-	line, err := json.Marshal(record)
-	if err == nil && e.columns != nil {
-		line, err = selectMembers(line, e.columns)
+// members writes the members of a record. An extra one is in place of a value that its column could not hold.
+func (e *jsonEncoder[T]) members(record *T) {
+	extra := e.extra(record)
+	for _, column := range e.columns {
+		if value, ok := extra[column.Name]; ok {
+			e.raw(column.Name, value)
+		} else if column.member != nil {
+			column.member(e.lines, record)
+		}
 	}
-	if err != nil {
-		return err
+	if !e.isWhole || len(extra) == 0 {
+		return
 	}
-	_, err = e.lines.Write(line)
-	return err
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		if !slices.ContainsFunc(e.columns, func(c Column[T]) bool { return c.Name == name }) {
+			e.raw(name, extra[name])
+		}
+	}
 }
 
-// selectMembers returns an object with the named members, in this order.
-func selectMembers(object []byte, names []string) ([]byte, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(object, &members); err != nil {
-		return nil, err
-	}
-	var selected bytes.Buffer
-	for i, name := range names {
-		selected.WriteByte("{,"[min(i, 1)])
-		value, exists := members[name]
-		if !exists {
-			value = json.RawMessage("null")
-		}
-		selected.WriteString(jsonText(name) + ":")
-		selected.Write(value)
-	}
-	selected.WriteByte('}')
-	return selected.Bytes(), nil
+// raw writes a member whose name may need escape sequences.
+func (e *jsonEncoder[T]) raw(name string, value json.RawMessage) {
+	quoted := jsonText(name)
+	e.lines.Name(quoted[1 : len(quoted)-1])
+	e.lines.Value(value)
 }
 
 // Select returns the columns with these names, in this order, or all of them without a name.

@@ -25,10 +25,9 @@ type Records[T any] struct {
 	// ID appends what identifies a record that is listed twice because the pages shifted. A
 	// record without it is never left out.
 	ID func(buffer []byte, record *T) []byte
-	// Members writes the members that MarshalJSON writes for a record whose Extra is empty.
-	Members func(*wire.Writer, *T)
-	Extra   func(*T) map[string]json.RawMessage
-	Pages   func(ctx context.Context, client *messaging.Client, cursor string) pages[T]
+	// Extra are the members that the models have no field for.
+	Extra func(*T) map[string]json.RawMessage
+	Pages func(ctx context.Context, client *messaging.Client, cursor string) pages[T]
 }
 
 // pages are the pages of a list. An error is the last element.
@@ -39,35 +38,39 @@ type Column[T any] struct {
 	Name string
 	// append appends the value of a record as CSV has it, without quotes.
 	append func(buffer []byte, record *T) []byte
+	// member writes the member that MarshalJSON writes. Without one, the column is of CSV alone.
+	member func(w *wire.Writer, record *T)
 }
 
 func textColumn[T any](name string, get func(*T) string) Column[T] {
-	return Column[T]{name, func(buffer []byte, record *T) []byte { return append(buffer, get(record)...) }}
+	return Column[T]{name, func(buffer []byte, record *T) []byte { return append(buffer, get(record)...) },
+		func(w *wire.Writer, record *T) { w.TextMember(name, get(record)) }}
 }
 
-func timeColumn[T any](name string, get func(*T) time.Time) Column[T] {
-	return Column[T]{name, func(buffer []byte, record *T) []byte { return wire.AppendTime(buffer, get(record), time.RFC3339) }}
+// timeColumn has a form for JSON. In CSV, all times have the same.
+func timeColumn[T any](name, form string, get func(*T) time.Time) Column[T] {
+	return Column[T]{name, func(buffer []byte, record *T) []byte { return wire.AppendTime(buffer, get(record), time.RFC3339) },
+		func(w *wire.Writer, record *T) { w.TimeMember(name, get(record), form) }}
 }
 
 func countColumn[T any](name string, get func(*T) int) Column[T] {
-	return Column[T]{name, func(buffer []byte, record *T) []byte { return strconv.AppendInt(buffer, int64(get(record)), 10) }}
+	value := func(buffer []byte, record *T) []byte { return strconv.AppendInt(buffer, int64(get(record)), 10) }
+	return Column[T]{name, value, func(w *wire.Writer, record *T) {
+		w.Name(name)
+		_, _ = w.Write(value(nil, record)) // it returns no error
+	}}
 }
 
 // extra is the name of the column with the members that the models have no field for.
 const extra = "extra"
 
 func extraColumn[T any](get func(*T) map[string]json.RawMessage) Column[T] {
-	return textColumn(extra, func(record *T) string {
+	return Column[T]{Name: extra, append: func(buffer []byte, record *T) []byte {
 		if members := get(record); len(members) > 0 {
-			return jsonText(members)
+			return append(buffer, jsonText(members)...)
 		}
-		return ""
-	})
-}
-
-func countMember(w *wire.Writer, name string, n int) {
-	w.Name(name)
-	_, _ = w.Write(strconv.AppendInt(nil, int64(n), 10)) // it returns no error
+		return buffer
+	}}
 }
 
 // jsonText returns a value as JSON. The values here come from JSON.
@@ -88,18 +91,10 @@ var Customers = Records[messaging.Customer]{
 		textColumn("first_name", func(c *messaging.Customer) string { return c.FirstName }),
 		textColumn("last_name", func(c *messaging.Customer) string { return c.LastName }),
 		textColumn("phone_no", func(c *messaging.Customer) string { return c.PhoneNo }),
-		{"providers", func(buffer []byte, c *messaging.Customer) []byte {
-			for i, provider := range c.Providers {
-				if i > 0 {
-					buffer = append(buffer, ',')
-				}
-				buffer = append(buffer, provider...)
-			}
-			return buffer
-		}},
-		timeColumn("customer_created_at", func(c *messaging.Customer) time.Time { return c.CreatedAt }),
-		timeColumn("updated_at", func(c *messaging.Customer) time.Time { return c.UpdatedAt }),
-		timeColumn("last_interaction", func(c *messaging.Customer) time.Time { return c.LastInteraction }),
+		textColumn("providers", func(c *messaging.Customer) string { return strings.Join(c.Providers, ",") }),
+		timeColumn("customer_created_at", time.RFC3339, func(c *messaging.Customer) time.Time { return c.CreatedAt }),
+		timeColumn("updated_at", time.RFC3339, func(c *messaging.Customer) time.Time { return c.UpdatedAt }),
+		timeColumn("last_interaction", time.RFC3339, func(c *messaging.Customer) time.Time { return c.LastInteraction }),
 		extraColumn(func(c *messaging.Customer) map[string]json.RawMessage { return c.Extra }),
 	},
 	ID: func(buffer []byte, c *messaging.Customer) []byte {
@@ -107,17 +102,6 @@ var Customers = Records[messaging.Customer]{
 			return append(append(buffer, "id:"...), c.CustomerID...)
 		}
 		return append(buffer, c.Email...)
-	},
-	Members: func(w *wire.Writer, c *messaging.Customer) {
-		w.TextMember("customer_id", c.CustomerID)
-		w.TextMember("first_name", c.FirstName)
-		w.TextMember("last_name", c.LastName)
-		w.TextMember("email", c.Email)
-		w.TextMember("phone_no", c.PhoneNo)
-		w.TimeMember("customer_created_at", c.CreatedAt, time.RFC3339)
-		w.TimeMember("updated_at", c.UpdatedAt, time.RFC3339)
-		w.TextMember("providers", strings.Join(c.Providers, ","))
-		w.TimeMember("last_interaction", c.LastInteraction, time.RFC3339)
 	},
 	Extra: func(c *messaging.Customer) map[string]json.RawMessage { return c.Extra },
 	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.Customer] {
@@ -132,19 +116,17 @@ var Events = Records[messaging.Event]{
 		textColumn("id", func(e *messaging.Event) string { return e.ID }),
 		textColumn("name", func(e *messaging.Event) string { return e.Name }),
 		textColumn("description", func(e *messaging.Event) string { return e.Description }),
-		textColumn("parameters", func(e *messaging.Event) string { return jsonText(e.Parameters) }),
-		timeColumn("created_at", func(e *messaging.Event) time.Time { return e.CreatedAt }),
+		{
+			"parameters", func(buffer []byte, e *messaging.Event) []byte { return append(buffer, jsonText(e.Parameters)...) },
+			func(w *wire.Writer, e *messaging.Event) {
+				w.Name("parameters")
+				w.Value(e.Parameters)
+			},
+		},
+		timeColumn("created_at", wire.MicrosecondForm, func(e *messaging.Event) time.Time { return e.CreatedAt }),
 		extraColumn(func(e *messaging.Event) map[string]json.RawMessage { return e.Extra }),
 	},
-	ID: func(buffer []byte, e *messaging.Event) []byte { return append(buffer, e.ID...) },
-	Members: func(w *wire.Writer, e *messaging.Event) {
-		w.TextMember("id", e.ID)
-		w.TextMember("name", e.Name)
-		w.TextMember("description", e.Description)
-		w.Name("parameters")
-		w.Value(e.Parameters)
-		w.TimeMember("created_at", e.CreatedAt, wire.MicrosecondForm)
-	},
+	ID:    func(buffer []byte, e *messaging.Event) []byte { return append(buffer, e.ID...) },
 	Extra: func(e *messaging.Event) map[string]json.RawMessage { return e.Extra },
 	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.Event] {
 		return client.Events.Pages(ctx, messaging.EventListParams{PerPage: perPage, Cursor: cursor})
@@ -160,13 +142,19 @@ var Messages = Records[messaging.TransactionalMessage]{
 		textColumn("subject", func(m *messaging.TransactionalMessage) string { return m.Subject }),
 		textColumn("title", func(m *messaging.TransactionalMessage) string { return m.Title }),
 		textColumn("message", func(m *messaging.TransactionalMessage) string { return m.Message }),
-		textColumn("message_type", func(m *messaging.TransactionalMessage) string {
-			if m.MessageType == nil {
-				return ""
-			}
-			return *m.MessageType
-		}),
-		timeColumn("created_at", func(m *messaging.TransactionalMessage) time.Time { return m.CreatedAt }),
+		{
+			"message_type", func(buffer []byte, m *messaging.TransactionalMessage) []byte {
+				if m.MessageType == nil {
+					return buffer
+				}
+				return append(buffer, *m.MessageType...)
+			},
+			func(w *wire.Writer, m *messaging.TransactionalMessage) {
+				w.Name("message_type")
+				w.Value(m.MessageType)
+			},
+		},
+		timeColumn("created_at", wire.LocalForm, func(m *messaging.TransactionalMessage) time.Time { return m.CreatedAt }),
 		countColumn("total_sent", func(m *messaging.TransactionalMessage) int { return m.TotalSent }),
 		countColumn("total_delivered", func(m *messaging.TransactionalMessage) int { return m.TotalDelivered }),
 		countColumn("total_failed", func(m *messaging.TransactionalMessage) int { return m.TotalFailed }),
@@ -174,22 +162,7 @@ var Messages = Records[messaging.TransactionalMessage]{
 		countColumn("total_bounced", func(m *messaging.TransactionalMessage) int { return m.TotalBounced }),
 		extraColumn(func(m *messaging.TransactionalMessage) map[string]json.RawMessage { return m.Extra }),
 	},
-	ID: func(buffer []byte, m *messaging.TransactionalMessage) []byte { return append(buffer, m.ID...) },
-	Members: func(w *wire.Writer, m *messaging.TransactionalMessage) {
-		w.TextMember("id", m.ID)
-		w.TextMember("channel", string(m.Channel))
-		w.TextMember("subject", m.Subject)
-		w.TextMember("title", m.Title)
-		w.TextMember("message", m.Message)
-		w.Name("message_type")
-		w.Value(m.MessageType)
-		w.TimeMember("created_at", m.CreatedAt, wire.LocalForm)
-		countMember(w, "total_sent", m.TotalSent)
-		countMember(w, "total_delivered", m.TotalDelivered)
-		countMember(w, "total_failed", m.TotalFailed)
-		countMember(w, "total_complained", m.TotalComplained)
-		countMember(w, "total_bounced", m.TotalBounced)
-	},
+	ID:    func(buffer []byte, m *messaging.TransactionalMessage) []byte { return append(buffer, m.ID...) },
 	Extra: func(m *messaging.TransactionalMessage) map[string]json.RawMessage { return m.Extra },
 	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.TransactionalMessage] {
 		return client.Transactional.Pages(ctx, messaging.TransactionalListParams{PerPage: perPage, Cursor: cursor})
