@@ -83,7 +83,7 @@ func TestEventsAreLookedUpByName(t *testing.T) {
 	scripted.RequireProblems(t, err, "name is required")
 	assert.Len(t, service.Requests(), requests)
 
-	service.FailNext(1, messagingtest.Status(404))
+	service.Fail("", 1, messagingtest.Status(404))
 	_, err = client.Events.GetByName(t.Context(), "order shipped")
 	require.ErrorIs(t, err, messaging.ErrNotFound)
 	require.NotErrorIs(t, err, messaging.ErrEventNotFound, "a 404 says nothing about the event")
@@ -163,13 +163,13 @@ func TestEnsureComparesWhatATriggerDependsOn(t *testing.T) {
 func TestEnsureCreatesNothingWhenTheLookupFails(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	client := service.Client()
-	service.FailNext(3, messagingtest.Status(503))
+	service.Fail("", 3, messagingtest.Status(503))
 	_, err := client.Events.Ensure(t.Context(), shipped)
 	require.ErrorIs(t, err, messaging.ErrServer)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	assert.Equal(t, messaging.NextRetry, messaging.NextStepOf(err), "the call may be made again")
 
-	service.FailNext(1, messagingtest.Status(401))
+	service.Fail("", 1, messagingtest.Status(401))
 	_, err = client.Events.Ensure(t.Context(), shipped)
 	require.ErrorIs(t, err, messaging.ErrUnauthorized)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
@@ -290,8 +290,8 @@ func TestEnsureFailsAsCreateDoes(t *testing.T) {
 	scripted.RequireProblems(t, err, "description is required", "parameters is required: use an empty list for none")
 	assert.Empty(t, service.Requests(), "not even the lookup")
 
-	service.FailNext(1, messagingtest.Fault{})
-	service.FailNext(1, messagingtest.AnswerLost())
+	service.Fail("", 1, messagingtest.Fault{})
+	service.Fail("", 1, messagingtest.AnswerLost())
 	_, err = client.Events.Ensure(t.Context(), shipped)
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 	assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))

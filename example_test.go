@@ -80,7 +80,7 @@ func ExampleBroadcastsService_SendPush() {
 		log.Fatal(err)
 	}
 	fmt.Println(response.Message)
-	fmt.Println(*service.PushBroadcasts()[0].Schedule)
+	fmt.Println(*service.PushBroadcasts()[0].Params.Schedule)
 	// Output:
 	// Push notification broadcast sent successfully
 	// {2030-05-01 07:30:00 Europe/Paris}
@@ -255,7 +255,7 @@ func ExampleNextStepOf() {
 		log.Fatal(err)
 	}
 	defer service.Close()
-	service.FailNext(1, messagingtest.AnswerLost())
+	service.Fail("", 1, messagingtest.AnswerLost())
 	ctx, client := context.Background(), service.Client()
 	broadcast := messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello, everyone.", To: messaging.AllCustomers()}
 
@@ -292,7 +292,7 @@ func ExampleDeliveryOf() {
 	defer service.Close()
 	client := service.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 	for _, fault := range []messagingtest.Fault{messagingtest.NotReached(), messagingtest.AnswerLost(), messagingtest.Status(401)} {
-		service.FailNext(1, fault)
+		service.Fail("", 1, fault)
 		_, err := client.Broadcasts.SendPush(context.Background(),
 			messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello.", To: messaging.AllCustomers()})
 		fmt.Printf("%v: %v\n", messaging.DeliveryOf(err), messaging.NextStepOf(err))
@@ -343,7 +343,7 @@ func ExamplePageError() {
 			break
 		}
 		fmt.Println("read", len(page.Items))
-		service.FailNext(1, messagingtest.Status(503)) // the next page fails
+		service.Fail("", 1, messagingtest.Status(503)) // the next page fails
 	}
 	rest, err := messaging.Collect(client.Customers.All(ctx, params))
 	if err != nil {
@@ -499,7 +499,7 @@ func ExampleWithHooks() {
 		log.Fatal(err)
 	}
 	defer service.Close()
-	service.FailNext(1, messagingtest.AnswerLost())
+	service.Fail("", 1, messagingtest.AnswerLost())
 
 	unknown := expvar.NewInt("messaging_unknown_deliveries")
 	client := service.Client(messaging.WithHooks(messaging.Hooks{

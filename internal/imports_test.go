@@ -35,15 +35,17 @@ var allowedImports = map[string][]string{
 	"internal/wire":      nil,
 	"internal/arguments": {"internal/wire"},
 	"internal/exchange":  {"internal/wire", "internal/redact", "internal/service"},
+	"internal/fake":      {"internal/redact", "internal/service"},
 
 	".":             {"internal/service", "internal/exchange", "internal/wire", "internal/redact", "internal/arguments"},
-	"messagingtest": {".", "internal/service", "internal/redact"},
+	"messagingtest": {".", "internal/fake", "internal/service"},
 	"examples/...":  {".", "messagingtest", "examples/..."},
 
 	"internal/kit/...": {".", "messagingtest", "internal/service", "internal/kit/..."},
 
-	"cmd/messaging/...": {".", "messagingtest", "internal/service", "cmd/messaging/internal/...",
+	"cmd/messaging/...": {".", "messagingtest", "internal/fake", "internal/service", "cmd/messaging/internal/...",
 		"outbox", "outbox/postgres", "outbox/sqlite", "outbox/sqlitefile"},
+	"cmd/messaging/internal/sandbox": {".", "internal/fake", "internal/redact", "internal/service", "cmd/messaging/internal/..."},
 	// The JSON of a million records takes several times as long by way of reflection.
 	"cmd/messaging/internal/export": {".", "internal/wire", "cmd/messaging/internal/..."},
 
@@ -52,7 +54,7 @@ var allowedImports = map[string][]string{
 	"outbox/...":            {".", "outbox/..."},
 	"outbox/examples/...":   {".", "messagingtest", "outbox/..."},
 	"outbox/torture":        {".", "internal/service", "outbox/..."},
-	"outbox/torture/...":    {".", "messagingtest", "internal/service", "outbox/..."},
+	"outbox/torture/...":    {".", "messagingtest", "internal/fake", "internal/service", "outbox/..."},
 	"benchmarks/...":        {".", "benchmarks/..."},
 }
 

@@ -2,6 +2,7 @@ package messagingtest_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -96,7 +97,7 @@ func TestBroadcastsCanHaveTheirScheduleAsAnArray(t *testing.T) {
 		s := messagingtest.NewServer(t)
 		post(t, s, pushPath, changed(t, validPush, `{"schedule_type":"send-later","schedule_date":`+date+`}`))
 		require.Len(t, s.PushBroadcasts(), 1, date)
-		assert.Equal(t, want, s.PushBroadcasts()[0].Schedule)
+		assert.Equal(t, want, s.PushBroadcasts()[0].Params.Schedule)
 	}
 }
 
@@ -159,29 +160,27 @@ func TestBroadcastsByEmailAreRecordedWithAllFields(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	ada := messaging.CustomerParams{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada",
 		LastName: "Lovelace", PhoneNo: "+44123", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t-1"}}}
+	before := time.Now()
 	params := messaging.EmailBroadcastParams{
 		SenderEmail: "shop@example.com", SenderName: "The Shop", Email: "ada@example.com", Subject: "Hello",
 		CC: []string{"cc@example.com"}, BCC: []string{"bcc@example.com"}, ReplyTo: []string{"reply@example.com"},
 		Message: "<p>Hello & welcome</p>", TemplateID: "template", EmailTemplateID: "email template",
-		Variables:   map[string]any{"name": "Ada", "items": []string{"book"}, "total": 19.5},
+		Variables:   map[string]any{"name": "Ada", "paid": true, "total": 19.5},
 		MessageType: "otp",
 		To: messaging.ToEach(
-			messaging.ToCustomers(ada), messaging.ToSegments("vip", "new")),
+			messaging.ToCustomers(ada),
+			messaging.ToSegments("vip", "new")),
 		Schedule: &messaging.Schedule{Date: "2030-05-01 09:30:00", Timezone: "Europe/Paris"},
 	}
 	_, err := s.Client().Broadcasts.SendEmail(t.Context(), params)
 	require.NoError(t, err)
-	assert.Equal(t, []messagingtest.EmailBroadcast{{
-		SenderEmail: params.SenderEmail, SenderName: params.SenderName, Email: params.Email, Subject: params.Subject,
-		CC: params.CC, BCC: params.BCC, ReplyTo: params.ReplyTo,
-		Message: params.Message, TemplateID: params.TemplateID, EmailTemplateID: params.EmailTemplateID,
-		Variables:   map[string]any{"name": "Ada", "items": []any{"book"}, "total": 19.5},
-		MessageType: params.MessageType,
-		Recipients: []messagingtest.Recipient{
-			{Type: messagingtest.RecipientCustomer, Customers: []messaging.CustomerParams{ada}},
-			{Type: messagingtest.RecipientSegment, Segments: []string{"vip", "new"}}},
-		Schedule: params.Schedule,
-	}}, s.EmailBroadcasts())
+	sent := s.EmailBroadcasts()
+	require.Len(t, sent, 1)
+	assert.Equal(t, params, sent[0].Params)
+	assert.False(t, sent[0].Everyone)
+	assert.Equal(t, []messaging.CustomerParams{ada}, sent[0].Customers)
+	assert.Equal(t, []string{"vip", "new"}, sent[0].Segments)
+	assert.WithinRange(t, sent[0].At, before, time.Now())
 }
 
 func TestBroadcastsByPushAreRecordedWithAllFields(t *testing.T) {
@@ -193,12 +192,17 @@ func TestBroadcastsByPushAreRecordedWithAllFields(t *testing.T) {
 	}
 	_, err := s.Client().Broadcasts.SendPush(t.Context(), params)
 	require.NoError(t, err)
-	assert.Equal(t, []messagingtest.PushBroadcast{{
-		Subject: params.Subject, Message: params.Message, WhatsAppTemplateID: params.WhatsAppTemplateID,
-		Recipients: []messagingtest.Recipient{
-			{Type: messagingtest.RecipientCustomer, Customers: []messaging.CustomerParams{{Email: "ada@example.com"}}}},
-		Schedule: params.Schedule,
-	}}, s.PushBroadcasts())
+	sent := s.PushBroadcasts()
+	require.Len(t, sent, 1)
+	assert.Equal(t, params, sent[0].Params)
+	assert.False(t, sent[0].Everyone)
+	assert.Equal(t, []messaging.CustomerParams{{Email: "ada@example.com"}}, sent[0].Customers)
+	assert.Empty(t, sent[0].Segments)
+
+	_, err = s.Client().Broadcasts.SendPush(t.Context(), toEveryone)
+	require.NoError(t, err)
+	assert.Equal(t, toEveryone, s.PushBroadcasts()[1].Params)
+	assert.True(t, s.PushBroadcasts()[1].Everyone)
 }
 
 func TestBroadcastsCreateTheirCustomers(t *testing.T) {
@@ -221,10 +225,10 @@ func TestBroadcastsAreRecordedInOrder(t *testing.T) {
 	require.Len(t, s.EmailBroadcasts(), 3)
 	require.Len(t, s.PushBroadcasts(), 3)
 	for i, subject := range []string{"first", "second", "third"} {
-		assert.Equal(t, subject, s.EmailBroadcasts()[i].Subject)
-		assert.True(t, s.EmailBroadcasts()[i].AllCustomers)
-		assert.Equal(t, subject, s.PushBroadcasts()[i].Subject)
-		assert.True(t, s.PushBroadcasts()[i].AllCustomers)
+		assert.Equal(t, subject, s.EmailBroadcasts()[i].Params.Subject)
+		assert.True(t, s.EmailBroadcasts()[i].Everyone)
+		assert.Equal(t, subject, s.PushBroadcasts()[i].Params.Subject)
+		assert.True(t, s.PushBroadcasts()[i].Everyone)
 	}
 }
 
@@ -235,8 +239,7 @@ func TestBroadcastsAcceptRecipientsAsAnObjectOrAnArray(t *testing.T) {
 			s := messagingtest.NewServer(t)
 			post(t, s, pushPath, changed(t, validPush, `{"all_customers":null,"recipients":`+recipients+`}`))
 			require.Len(t, s.PushBroadcasts(), 1)
-			assert.Equal(t, []messagingtest.Recipient{{Type: messagingtest.RecipientSegment, Segments: []string{"vip"}}},
-				s.PushBroadcasts()[0].Recipients)
+			assert.Equal(t, messaging.ToSegments("vip"), s.PushBroadcasts()[0].Params.To)
 		})
 	}
 }
@@ -245,7 +248,7 @@ func TestBroadcastsIgnoreTheScheduleDateOfSendNow(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	post(t, s, pushPath, changed(t, validPush, `{"schedule_date":{"schedule_date":"2030-05-01","timezone":"UTC"}}`))
 	require.Len(t, s.PushBroadcasts(), 1)
-	assert.Nil(t, s.PushBroadcasts()[0].Schedule)
+	assert.Nil(t, s.PushBroadcasts()[0].Params.Schedule)
 }
 
 func TestBroadcastsAreReturnedAsCopies(t *testing.T) {
@@ -260,14 +263,14 @@ func TestBroadcastsAreReturnedAsCopies(t *testing.T) {
 
 	push, mail := s.PushBroadcasts(), s.EmailBroadcasts()
 	wantPush, wantMail := snapshot(t, push), snapshot(t, mail)
-	push[0].Schedule.Timezone = "changed"
-	push[0].Recipients[0].Customers[0].Devices[0].DeviceToken = "changed"
-	push[0].Recipients[1].Segments[0] = "changed"
-	mail[0].CC[0], mail[0].BCC[0], mail[0].ReplyTo[0] = "changed", "changed", "changed"
-	mail[0].Variables["name"] = "changed"
-	mail[0].Variables["items"].([]any)[0].(map[string]any)["title"] = "changed"
-	mail[0].Schedule.Date = "changed"
-	mail[0].Recipients[0].Customers[0].Email = "changed"
+	push[0].Params.Schedule.Timezone = "changed"
+	push[0].Customers[0].Devices[0].DeviceToken = "changed"
+	push[0].Segments[0] = "changed"
+	mail[0].Params.CC[0], mail[0].Params.BCC[0], mail[0].Params.ReplyTo[0] = "changed", "changed", "changed"
+	mail[0].Params.Variables["name"] = "changed"
+	mail[0].Params.Variables["items"].([]any)[0].(map[string]any)["title"] = "changed"
+	mail[0].Params.Schedule.Date = "changed"
+	mail[0].Customers[0].Email = "changed"
 	assert.Equal(t, wantPush, snapshot(t, s.PushBroadcasts()))
 	assert.Equal(t, wantMail, snapshot(t, s.EmailBroadcasts()))
 	assert.Equal(t, "t", s.Customers()[0].Devices[0].DeviceToken)

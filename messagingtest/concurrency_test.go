@@ -46,7 +46,7 @@ func useEverything(t *testing.T, s *messagingtest.Server, client *messaging.Clie
 	s.AddCustomers(messaging.Customer{Email: "added-" + email})
 	s.AddEvents(messaging.Event{Name: email})
 	s.AddTransactional(messaging.TransactionalMessage{Title: email})
-	s.FailNext(1, messagingtest.Fault{})
+	s.Fail("", 1, messagingtest.Fault{})
 	if _, err := client.Broadcasts.SendEmail(t.Context(), messaging.EmailBroadcastParams{
 		SenderEmail: email, SenderName: "n", Email: email, Subject: "s", Message: "m", MessageType: "otp",
 		Variables: map[string]any{"a": []any{1}}, To: audience}); err != nil {

@@ -9,7 +9,7 @@
 //		shop.Confirm(t.Context(), "A-1001")
 //
 //		require.Len(t, service.EmailBroadcasts(), 1)
-//		assert.Equal(t, "Order A-1001", service.EmailBroadcasts()[0].Subject)
+//		assert.Equal(t, "Order A-1001", service.EmailBroadcasts()[0].Params.Subject)
 //	}
 //
 // A [Server] keeps state. A broadcast or a trigger creates or updates the customers that
@@ -20,29 +20,17 @@
 //
 // # Failures
 //
-// [Server.FailNext] makes the next requests fail in the way that a [Fault] describes. The
-// most important fault is [AnswerLost]: the service sends the broadcast, but the caller
-// does not receive the response.
+// [Server.Fail] makes requests fail in the way that a [Fault] describes. The most
+// important fault is [AnswerLost]: the service sends the broadcast, but the caller does
+// not receive the response.
 //
-//	service.FailNext(1, messagingtest.AnswerLost())
-//
-// [Server.AddFaultRule] makes the requests of one operation fail, and leaves the other
-// calls of the program under test alone:
-//
-//	service.AddFaultRule(messagingtest.Rule{Op: "trigger event", Count: 1, Fault: messagingtest.AnswerLost()})
-//
-// # Long-running programs
-//
-// [WithObserver] passes each request to a function, together with its outcome: what the
-// request created, which customers it changed, and why it was refused. [WithHistory]
-// limits what the server records, and [Server.Reset] empties the server.
+//	service.Fail("send email broadcast", 1, messagingtest.AnswerLost())
 //
 // # What the service does not document
 //
 // The documentation of the service leaves open what a trigger does if an email address
 // alone identifies the customer, and no customer has that address. This server creates the
-// customer. With [WithIdentifier] and [CustomerID], such a trigger is invalid. Do not rely
-// on either.
+// customer. With [IdentifyByCustomerID], such a trigger is invalid. Do not rely on either.
 //
 // # What is checked
 //
@@ -56,7 +44,7 @@
 //   - 401: the API key is missing or wrong
 //   - 404: the path is unknown
 //   - 405: the path does not allow the method
-//   - 413: the body is larger than 64 MiB
+//   - 413: the body is larger than 16 MiB
 //   - 415: the Content-Type is not application/json
 //
 // The server accepts two kinds of questionable values:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"reflect"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -31,7 +32,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, sent := range service.PushBroadcasts() {
-		fmt.Println("sent:", sent.Subject)
+		fmt.Println("sent:", sent.Params.Subject)
 	}
 	for _, customer := range service.Customers() {
 		fmt.Println("created:", customer.Email, customer.Devices)
@@ -41,7 +42,7 @@ func Example() {
 	// created: ada@example.com [{ios token-1}]
 }
 
-func ExampleServer_FailNext() {
+func ExampleServer_Fail() {
 	service, err := messagingtest.Start()
 	if err != nil {
 		log.Fatal(err)
@@ -50,8 +51,8 @@ func ExampleServer_FailNext() {
 	ctx, client := context.Background(), service.Client()
 	broadcast := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.AllCustomers()}
 
-	service.FailNext(1, messagingtest.Status(422))
-	service.FailNext(1, messagingtest.AnswerLost())
+	service.Fail("", 1, messagingtest.Status(422))
+	service.Fail("", 1, messagingtest.AnswerLost())
 	for range 3 {
 		_, err := client.Broadcasts.SendPush(ctx, broadcast)
 		fmt.Println(messaging.DeliveryOf(err))
@@ -64,8 +65,8 @@ func ExampleServer_FailNext() {
 	// 2 sent
 }
 
-// A rule for triggers does not affect other operations.
-func ExampleServer_AddFaultRule() {
+// With the name of an operation, other operations do not fail.
+func ExampleServer_Fail_operation() {
 	service, err := messagingtest.Start()
 	if err != nil {
 		log.Fatal(err)
@@ -74,7 +75,7 @@ func ExampleServer_AddFaultRule() {
 	service.AddEvents(messaging.Event{ID: "order-shipped"})
 	ctx, client := context.Background(), service.Client()
 
-	service.AddFaultRule(messagingtest.Rule{Op: "trigger event", Count: 1, Fault: messagingtest.AnswerLost()})
+	service.Fail("trigger event", 1, messagingtest.AnswerLost())
 
 	_, err = client.Events.List(ctx, messaging.EventListParams{})
 	fmt.Println("list:", err)
@@ -89,29 +90,6 @@ func ExampleServer_AddFaultRule() {
 	// trigger: accepted
 }
 
-func ExampleWithObserver() {
-	service, err := messagingtest.Start(messagingtest.WithObserver(func(e *messagingtest.Exchange) {
-		fmt.Println(e.Number, e.Op, e.Status, e.Problems)
-		if broadcast, ok := e.Effect.(*messagingtest.PushBroadcast); ok {
-			fmt.Println("sent:", broadcast.Subject)
-		}
-	}))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer service.Close()
-	ctx, client := context.Background(), service.Client()
-	broadcast := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.AllCustomers()}
-
-	_, _ = client.Broadcasts.SendPush(ctx, broadcast)
-	broadcast.Message = ""
-	_, _ = client.Broadcasts.SendPush(ctx, broadcast, messaging.WithoutValidation())
-	// Output:
-	// 1 send push broadcast 200 map[]
-	// sent: Sale
-	// 2 send push broadcast 422 map[message:[is required]]
-}
-
 func ExampleAnswerLost() {
 	service, err := messagingtest.Start()
 	if err != nil {
@@ -119,7 +97,7 @@ func ExampleAnswerLost() {
 	}
 	defer service.Close()
 
-	service.FailNext(1, messagingtest.AnswerLost())
+	service.Fail("", 1, messagingtest.AnswerLost())
 	_, err = service.Client().Broadcasts.SendPush(context.Background(), messaging.PushBroadcastParams{
 		Subject: "Sale", Message: "Today only.", To: messaging.AllCustomers(),
 	})
@@ -152,7 +130,7 @@ func ExampleServer_Triggers() {
 		log.Fatal(err)
 	}
 	for _, trigger := range service.Triggers() {
-		fmt.Println("values:", trigger.Values)
+		fmt.Println("values:", trigger.Params.Values)
 		fmt.Println("skipped:", trigger.Skipped)
 	}
 	// Output:
@@ -160,8 +138,8 @@ func ExampleServer_Triggers() {
 	// skipped: [shipped_at]
 }
 
-func ExampleWithIdentifier() {
-	service, err := messagingtest.Start(messagingtest.WithIdentifier(messagingtest.CustomerID))
+func ExampleIdentifyByCustomerID() {
+	service, err := messagingtest.Start(messagingtest.IdentifyByCustomerID())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -176,4 +154,47 @@ func ExampleWithIdentifier() {
 		fmt.Println(refused.StatusCode, refused.Fields[0])
 	}
 	// Output: 422 recipients.0.customers.0.customer_id is required as the customer identifier
+}
+
+// The params of a record can be compared with what should have been sent.
+func ExampleServer_EmailBroadcasts() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	want := messaging.EmailBroadcastParams{
+		SenderEmail: "orders@acme.example", SenderName: "Acme", Email: "ada@example.com",
+		Subject: "Order A-1001", Message: "Thank you, {{name}}.", MessageType: "confirmation",
+		Variables: map[string]any{"name": "Ada", "total": 19.5},
+		To:        messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"}),
+	}
+
+	if _, err := service.Client().Broadcasts.SendEmail(context.Background(), want); err != nil {
+		log.Fatal(err)
+	}
+	sent := service.EmailBroadcasts()[0]
+	fmt.Println(reflect.DeepEqual(want, sent.Params)) // in a test: assert.Equal(t, want, sent.Params)
+	fmt.Println(sent.Everyone, sent.Customers[0].Email)
+	// Output:
+	// true
+	// false ada@example.com
+}
+
+func ExampleServer_Requests() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	client := service.Client(messaging.WithHeader("Authorization", "Basic of-the-gateway"))
+	_, _ = client.Customers.Get(context.Background(), "c-1")
+
+	for _, request := range service.Requests() {
+		fmt.Println(request.Method, request.Path, request.Query.Encode(), request.StatusCode)
+		fmt.Println(request.Header["Authorization"], request.Header["X-Authorization"])
+	}
+	// Output:
+	// GET /v1/customers customer_ids=c-1 200
+	// [Basic of-the-gateway] [[API key]]
 }

@@ -36,7 +36,7 @@ func TestFaultsStatusIsReturnedAndTheRequestIsNotCarriedOut(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := messagingtest.NewServer(t)
-			s.FailNext(1, test.fault)
+			s.Fail("", 1, test.fault)
 			failed := post(t, s, "/v1/events", `{"name":"n","description":"d","parameters":[]}`)
 			assert.Equal(t, test.status, failed.StatusCode)
 			assert.Equal(t, test.body, failed.Body)
@@ -62,7 +62,7 @@ func TestFaultsAnswerLostCarriesOutTheRequest(t *testing.T) {
 		Parameters: []messaging.EventParameter{}}
 
 	service := messagingtest.NewServer(t)
-	service.FailNext(1, messagingtest.AnswerLost()) // carries out the next request, and drops the response
+	service.Fail("", 1, messagingtest.AnswerLost()) // carries out the next request, and drops the response
 
 	_, err := service.Client().Events.Create(t.Context(), orderShipped)
 
@@ -74,7 +74,7 @@ func TestFaultsAnswerLostCarriesOutTheRequest(t *testing.T) {
 
 func TestFaultsAnswerLostLosesErrorResponsesToo(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	s.FailNext(1, messagingtest.AnswerLost())
+	s.Fail("", 1, messagingtest.AnswerLost())
 	_, err := s.Client().Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "unknown", Email: "ada@example.com"})
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 	assert.Empty(t, s.Triggers())
@@ -83,7 +83,7 @@ func TestFaultsAnswerLostLosesErrorResponsesToo(t *testing.T) {
 func TestFaultsSlowDelaysTheRequest(t *testing.T) {
 	const wait = 20 * time.Millisecond
 	s := messagingtest.NewServer(t)
-	s.FailNext(1, messagingtest.Slow(wait))
+	s.Fail("", 1, messagingtest.Slow(wait))
 	start := time.Now()
 	_, err := s.Client().Broadcasts.SendPush(t.Context(), toEveryone)
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestFaultsSlowDelaysTheRequest(t *testing.T) {
 // request has arrived.
 func sendAndThen(t *testing.T, s *messagingtest.Server, act func(cancel context.CancelFunc)) error {
 	t.Helper()
-	s.FailNext(1, messagingtest.Slow(time.Hour))
+	s.Fail("", 1, messagingtest.Slow(time.Hour))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	sent := make(chan error, 1)
@@ -128,11 +128,11 @@ func TestFaultsSlowEndsWhenTheServerCloses(t *testing.T) {
 
 func TestFaultsAreQueued(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	s.FailNext(2, messagingtest.Status(500))
-	s.FailNext(1, messagingtest.Fault{})
-	s.FailNext(0, messagingtest.Status(400))
-	s.FailNext(-1, messagingtest.Status(400))
-	s.FailNext(1, messagingtest.Status(429))
+	s.Fail("", 2, messagingtest.Status(500))
+	s.Fail("", 1, messagingtest.Fault{})
+	s.Fail("", 0, messagingtest.Status(400))
+	s.Fail("", -1, messagingtest.Status(400))
+	s.Fail("", 1, messagingtest.Status(429))
 	var statuses []int
 	for range 6 {
 		statuses = append(statuses, get(t, s, "/v1/events").StatusCode)
@@ -142,14 +142,14 @@ func TestFaultsAreQueued(t *testing.T) {
 
 func TestFaultsApplyToAnyRequest(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	s.FailNext(1, messagingtest.Status(http.StatusTeapot))
+	s.Fail("", 1, messagingtest.Status(http.StatusTeapot))
 	assert.Equal(t, http.StatusTeapot, get(t, s, "/unknown").StatusCode)
 	assert.Equal(t, http.StatusNotFound, get(t, s, "/unknown").StatusCode)
 }
 
 func TestFaultsAreTakenByEachAttempt(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	s.FailNext(2, messagingtest.Status(500))
+	s.Fail("", 2, messagingtest.Status(500))
 	page, err := s.Client().Events.List(t.Context(), messaging.EventListParams{})
 	require.NoError(t, err)
 	assert.Equal(t, 3, page.Response.Attempts)
@@ -169,7 +169,7 @@ func TestFaultsRateLimitedSetsRetryAfter(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := messagingtest.NewServer(t)
-			s.FailNext(1, messagingtest.RateLimited(test.after))
+			s.Fail("", 1, messagingtest.RateLimited(test.after))
 			err := pushToAll(t, s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1})))
 			require.ErrorIs(t, err, messaging.ErrRateLimited)
 			var refused *messaging.APIError
@@ -185,7 +185,7 @@ func TestFaultsNotReachedIsProvedNotSent(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	client := s.Client()
 	require.NoError(t, pushToAll(t, client), "this leaves an idle connection")
-	s.FailNext(3, messagingtest.NotReached())
+	s.Fail("", 3, messagingtest.NotReached())
 
 	err := pushToAll(t, client)
 
@@ -200,7 +200,7 @@ func TestFaultsNotReachedIsProvedNotSent(t *testing.T) {
 
 func TestFaultsNotReachedIsRetriedAndCarriedOutOnce(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	s.FailNext(2, messagingtest.NotReached())
+	s.Fail("", 2, messagingtest.NotReached())
 	require.NoError(t, pushToAll(t, s.Client()))
 	assert.Len(t, s.PushBroadcasts(), 1)
 }
@@ -217,8 +217,8 @@ func TestFaultsAreTakenOnceByConcurrentCalls(t *testing.T) {
 			s := messagingtest.NewServer(t)
 			client := s.Client(once)
 			for round := 1; round <= rounds; round++ {
-				s.FailNext(1, faults[0])
-				s.FailNext(1, faults[1])
+				s.Fail("", 1, faults[0])
+				s.Fail("", 1, faults[1])
 				var calls sync.WaitGroup
 				var deliveries [2]messaging.Delivery
 				for i := range deliveries {
@@ -237,12 +237,12 @@ func TestFaultsAreTakenOnceByConcurrentCalls(t *testing.T) {
 func TestFaultsAreTakenInTheOrderOfRequests(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	client := s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-	s.FailNext(1, messagingtest.Slow(time.Hour))
+	s.Fail("", 1, messagingtest.Slow(time.Hour))
 	slow := make(chan error, 1)
 	go func() { slow <- pushToAll(t, client) }()
 	require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, 5*time.Minute, time.Millisecond)
 	for _, fault := range []messagingtest.Fault{messagingtest.Status(422), {}, messagingtest.NotReached(), messagingtest.AnswerLost()} {
-		s.FailNext(1, fault)
+		s.Fail("", 1, fault)
 	}
 	var deliveries []messaging.Delivery
 	for range 5 {
@@ -262,7 +262,7 @@ func TestFaultsAreNotTakenByRetriesOfNetHTTP(t *testing.T) {
 		return err
 	}
 	require.NoError(t, list(), "this leaves an idle connection")
-	s.FailNext(2, messagingtest.AnswerLost())
+	s.Fail("", 2, messagingtest.AnswerLost())
 
 	require.NoError(t, list(), "net/http retries it")
 	require.Len(t, s.Requests(), 3)
@@ -276,7 +276,7 @@ func TestFaultsNotReachedIsUnknownBehindAnotherTransport(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	own := new(http.Transport)
 	t.Cleanup(own.CloseIdleConnections)
-	s.FailNext(1, messagingtest.NotReached())
+	s.Fail("", 1, messagingtest.NotReached())
 
 	err := pushToAll(t, s.Client(messaging.WithHTTPClient(&http.Client{Transport: own})))
 
@@ -299,7 +299,7 @@ func TestFaultsMalformedCarriesOutTheRequest(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := messagingtest.NewServer(t)
 			client := s.Client()
-			s.FailNext(1, messagingtest.Malformed(test.body))
+			s.Fail("", 1, messagingtest.Malformed(test.body))
 			_, err := client.Events.Create(t.Context(), messaging.EventCreateParams{
 				Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
 			var failed *messaging.DecodeError

@@ -100,7 +100,7 @@ func TestServerRefusesAnIncompleteBody(t *testing.T) {
 		body   io.Reader
 		status int
 	}{
-		{"a body larger than 64 MiB is 413", endless{}, http.StatusRequestEntityTooLarge},
+		{"a body larger than 16 MiB is 413", endless{}, http.StatusRequestEntityTooLarge},
 		{"a body that cannot be read is 400", broken{}, http.StatusBadRequest},
 	}
 	for _, test := range tests {

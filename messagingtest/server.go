@@ -2,10 +2,8 @@ package messagingtest
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,34 +12,37 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // Server is an in-memory messaging service that listens on a loopback address. Create one
-// with [NewServer] in a test or with [Start] in a program. It is safe for concurrent use. The
-// methods of a nil or zero Server panic.
+// with [NewServer] in a test or with [Start] in a program. It is safe for concurrent use.
 type Server struct {
-	config    config // never changes
-	http      *httptest.Server
-	transport *http.Transport
-	closing   chan struct{}
-	close     func()
-
-	ticketPrefix string
-
-	observing    sync.Mutex // held during a call of the observer; protects lastExchange
-	lastExchange int
-
-	mu     sync.Mutex // protects the following fields
-	states []state    // one for each of parts
-	lastID int
+	service *fake.Server
+	http    *httptest.Server
+	tickets tickets
+	close   func()
 }
 
+// Option configures a [Server].
+type Option func(*fake.Config)
+
+// IdentifyByCustomerID makes the customer id identify a customer, and IdentifyByEmail the
+// email address, like the setting of an integration with the service. Every customer in a
+// request must have it, and it alone decides whether a customer is created or updated.
+//
+// Without either, a customer needs a customer id, an email address or both. A request
+// updates the customer with the same customer id, or else a customer with the same email
+// address. It does not take an email address from another customer. Email addresses are
+// compared without regard to case.
+func IdentifyByCustomerID() Option { return func(c *fake.Config) { c.Identifier = fake.CustomerID } }
+
+// IdentifyByEmail makes the email address identify a customer; see [IdentifyByCustomerID].
+func IdentifyByEmail() Option { return func(c *fake.Config) { c.Identifier = fake.Email } }
+
 // NewServer starts a server, and closes it when the test ends. It calls tb.Fatal if the
-// server cannot start, and panics if tb is nil.
+// server cannot start.
 func NewServer(tb testing.TB, opts ...Option) *Server {
-	if isNil(tb) {
-		panic("messagingtest: NewServer: tb must not be nil; use Start outside of a test")
-	}
 	tb.Helper()
 	s, err := Start(opts...)
 	if err != nil {
@@ -51,37 +52,26 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 	return s
 }
 
-// Start starts a server. The caller must call [Server.Close]. The error of Start reports
-// every invalid option, or why it cannot listen on a loopback address.
+// Start starts a server. The caller must call [Server.Close]. The error of Start says why
+// it cannot listen on a loopback address.
 func Start(opts ...Option) (*Server, error) {
-	c, err := newConfig(opts)
-	if err == nil && c.listener == nil {
-		c.listener, err = listen("127.0.0.1:0", "[::1]:0")
+	var config fake.Config
+	for _, opt := range opts {
+		opt(&config)
 	}
+	listener, err := listen("127.0.0.1:0", "[::1]:0")
 	if err != nil {
-		if c.listener != nil {
-			_ = c.listener.Close() // as WithListener promises
-		}
 		return nil, fmt.Errorf("messagingtest: %w", err)
 	}
-	return c.start(), nil
-}
-
-// start starts a server that has a listener.
-func (c config) start() *Server {
-	s := &Server{config: c, closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256},
-		ticketPrefix: rand.Text() + "-"}
-	for _, create := range parts {
-		s.states = append(s.states, create(c))
-	}
-	s.http = &httptest.Server{Listener: c.listener, Config: &http.Server{Handler: s.Handler()}}
+	s := &Server{service: fake.New(config), tickets: newTickets()}
+	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.Handler()}}
 	s.http.Start()
 	s.close = sync.OnceFunc(func() {
-		close(s.closing)
+		s.service.Close()
 		s.http.Close()
-		s.transport.CloseIdleConnections()
+		s.tickets.transport.CloseIdleConnections()
 	})
-	return s
+	return s, nil
 }
 
 // listen listens on the first address that is available.
@@ -97,23 +87,31 @@ func listen(addresses ...string) (net.Listener, error) {
 	return nil, errors.Join(problems...)
 }
 
-// defaultAPIKey is obviously a fake, so that nobody mistakes it for a secret.
-const defaultAPIKey = "fake-api-key-of-messagingtest"
-
 // URL returns the base URL of the server, for [messaging.NewClient].
-func (s *Server) URL() string { return s.started().http.URL }
+func (s *Server) URL() string { return s.http.URL }
 
 // APIKey returns the API key that the server accepts. It is not a secret.
-func (s *Server) APIKey() string { return s.started().config.apiKey }
+func (s *Server) APIKey() string { return s.service.APIKey() }
 
 // Handler returns the HTTP handler of the server. Use it to add middleware or a path
 // prefix, or to serve it with another HTTP server. It still works after [Server.Close].
-func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.started().serve) }
+func (s *Server) Handler() http.Handler { return s.tickets.handler(s.service) }
 
 // Close shuts down the server. It ends the delay of [Slow] requests, and blocks until all
 // outstanding requests have been carried out. The methods that return records still work
 // afterward. Close may be called more than once.
-func (s *Server) Close() { s.started().close() }
+func (s *Server) Close() { s.close() }
+
+// Reset removes everything that the server stores and has recorded, and its faults. It does
+// not restart ids: an earlier id never identifies a later record.
+//
+// A request that is in flight is carried out after the reset. If it arrived before the
+// reset, it keeps its fault; otherwise, it has none. Its effect is recorded, but
+// [Server.Requests] does not return it.
+func (s *Server) Reset() {
+	s.tickets.reset()
+	s.service.Reset()
+}
 
 // Client returns a client for the server, which waits only a few milliseconds before a
 // retry. The options are those of [messaging.NewClient], and override the defaults.
@@ -124,43 +122,11 @@ func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Millisecond, MaxWait: 10 * time.Millisecond}),
 		// NewClient does not allow an API key together with WithKeySource, which opts may
 		// contain.
-		messaging.WithKeySource(func(context.Context) (string, error) { return s.config.apiKey, nil }),
+		messaging.WithKeySource(func(context.Context) (string, error) { return s.APIKey(), nil }),
 	}
 	client, err := messaging.NewClient(s.URL(), "", append(own, opts...)...)
 	if err != nil {
 		panic(err)
 	}
 	return client
-}
-
-// Format prints the server as its URL, regardless of the verb. The fields of a server change
-// at any time, and lead to the requests in progress.
-func (s *Server) Format(f fmt.State, _ rune) {
-	_, _ = io.WriteString(f, "messagingtest.Server("+s.URL()+")")
-}
-
-// started returns s. It panics if neither NewServer nor Start returned s, as when the error
-// of Start was ignored.
-func (s *Server) started() *Server {
-	if s == nil || s.states == nil {
-		panic("messagingtest: nil or zero Server: create it with NewServer or Start")
-	}
-	return s
-}
-
-func (s *Server) lock() { s.started().mu.Lock() }
-
-// newID returns a UUID that is unique within the server. The UUIDs are sequential, so
-// that the output of tests is reproducible. The caller must hold s.mu.
-func (s *Server) newID() string {
-	s.lastID++
-	return fmt.Sprintf("00000000-0000-4000-8000-%012x", s.lastID)
-}
-
-// idOr returns id, or a new one if it is "". The caller must hold s.mu.
-func (s *Server) idOr(id string) string {
-	if id == "" {
-		return s.newID()
-	}
-	return id
 }

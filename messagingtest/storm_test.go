@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -21,21 +22,28 @@ import (
 type storm struct {
 	t       *testing.T
 	server  *messagingtest.Server
-	seen    *observed
 	clients []*messaging.Client
 
 	mu         sync.Mutex
+	seen       []*fake.Exchange
 	deliveries map[string]messaging.Delivery // by subject
 }
 
 func newStorm(t *testing.T) *storm {
 	t.Helper()
-	s, o := newObserved(t)
+	st := &storm{t: t, deliveries: make(map[string]messaging.Delivery)}
+	st.server = messagingtest.NewServer(t, messagingtest.Observe(st.observe))
 	foreign := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 	t.Cleanup(foreign.CloseIdleConnections)
 	once := messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1})
-	return &storm{t: t, server: s, seen: o, deliveries: make(map[string]messaging.Delivery),
-		clients: []*messaging.Client{s.Client(once), s.Client(once, messaging.WithHTTPClient(foreign))}}
+	st.clients = []*messaging.Client{st.server.Client(once), st.server.Client(once, messaging.WithHTTPClient(foreign))}
+	return st
+}
+
+func (st *storm) observe(e *fake.Exchange) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.seen = append(st.seen, e)
 }
 
 // send sends a broadcast and keeps its delivery.
@@ -68,9 +76,9 @@ func (st *storm) run(workers, rounds int, round func(random *rand.Rand, client *
 // numbered without a gap.
 func (st *storm) effects() map[string]int {
 	effects := make(map[string]int)
-	for i, e := range st.seen.all() {
+	for i, e := range st.seen {
 		require.Equal(st.t, i+1, e.Number)
-		if broadcast, ok := e.Effect.(*messagingtest.PushBroadcast); ok {
+		if broadcast, ok := e.Effect.(*fake.PushBroadcast); ok {
 			effects[broadcast.Subject]++
 		}
 	}
@@ -96,8 +104,8 @@ func (st *storm) requireHonest(effects map[string]int) {
 func (st *storm) subjects() map[string]bool {
 	subjects := make(map[string]bool)
 	for _, broadcast := range st.server.PushBroadcasts() {
-		assert.False(st.t, subjects[broadcast.Subject], "%s is recorded twice", broadcast.Subject)
-		subjects[broadcast.Subject] = true
+		assert.False(st.t, subjects[broadcast.Params.Subject], "%s is recorded twice", broadcast.Params.Subject)
+		subjects[broadcast.Params.Subject] = true
 	}
 	return subjects
 }
@@ -113,12 +121,12 @@ func TestServerLosesAndDoublesNothingInAStormOfFaults(t *testing.T) {
 		st.mu.Lock()
 		queued[fault.Kind()]++
 		st.mu.Unlock()
-		st.server.FailNext(1, fault)
+		st.server.Fail("", 1, fault)
 		st.send(t.Context(), client, subject)
 	})
 
 	taken := make(map[string]int)
-	for _, e := range st.seen.all() {
+	for _, e := range st.seen {
 		taken[e.Fault]++
 	}
 	for _, delivery := range st.deliveries {
@@ -132,7 +140,7 @@ func TestServerLosesAndDoublesNothingInAStormOfFaults(t *testing.T) {
 	st.requireHonest(effects)
 	assert.Len(t, st.subjects(), len(effects))
 	assert.Len(t, st.server.Customers(), len(effects)+1)
-	assert.Len(t, st.server.Requests(), len(st.seen.all()))
+	assert.Len(t, st.server.Requests(), len(st.seen))
 	assert.Equal(t, messaging.DeliveryAccepted, st.send(t.Context(), st.clients[0], "after"), "no fault is left")
 }
 
@@ -146,13 +154,13 @@ func TestServerIsEmptyAfterAResetInAStorm(t *testing.T) {
 		case 0:
 			st.server.Reset()
 		case 1:
-			st.server.FailNext(2, messagingtest.AnswerLost())
+			st.server.Fail("", 2, messagingtest.AnswerLost())
 		case 2:
-			st.server.RemoveFaultRule(st.server.AddFaultRule(messagingtest.Rule{Probability: 0.5, Fault: messagingtest.NotReached()}))
+			st.server.Fail("", 1, messagingtest.NotReached())
 		case 3:
-			st.server.AddFaultRule(messagingtest.Rule{Op: "send push broadcast", Count: 2, Fault: messagingtest.Status(503)})
+			st.server.Fail("send push broadcast", 2, messagingtest.Status(503))
 		case 4:
-			st.server.FailNext(1, messagingtest.Slow(time.Millisecond))
+			st.server.Fail("", 1, messagingtest.Slow(time.Millisecond))
 			time.AfterFunc(time.Duration(random.IntN(1000))*time.Microsecond, cancel)
 		case 5:
 			addOneOfEach(st.server)

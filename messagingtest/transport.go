@@ -1,13 +1,17 @@
 package messagingtest
 
 import (
+	"crypto/rand"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
+
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // transport is the transport of the clients of Server.Client. It assigns a fault to each
@@ -16,14 +20,14 @@ type transport struct{ server *Server }
 
 // RoundTrip sends a request with the ticket for its fault.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	fault, ticket := t.server.issueTicket(operationName(r))
-	if fault.notReached {
+	fault := t.server.nextFault(r)
+	if fault.Kind == fake.NotReached {
 		return nil, t.failToConnect(r)
 	}
 	withTicket := r.WithContext(r.Context()) // a RoundTripper must not modify the request
 	withTicket.Header = r.Header.Clone()
-	withTicket.Header.Set(ticketHeader, ticket)
-	return t.server.transport.RoundTrip(withTicket)
+	withTicket.Header.Set(ticketHeader, t.server.tickets.issue(fault))
+	return t.server.tickets.transport.RoundTrip(withTicket)
 }
 
 // failToConnect behaves like net/http if the server does not accept the connection: it
@@ -44,32 +48,57 @@ func (t transport) failToConnect(r *http.Request) error {
 // with a random prefix that no other program knows.
 const ticketHeader = "Messagingtest-Ticket"
 
-// issueTicket returns the next fault for an operation, and stores it until the request
-// with the ticket arrives.
-func (s *Server) issueTicket(op string) (fault Fault, ticket string) {
-	s.lock()
-	defer s.mu.Unlock()
-	pending := faults.of(s)
-	pending.lastTicket++
-	fault, ticket = pending.next(op), s.ticketPrefix+strconv.Itoa(pending.lastTicket)
-	if fault != (Fault{}) && !fault.notReached {
-		pending.tickets[ticket] = fault
-	}
-	return fault, ticket
+// tickets are the faults of the requests that were sent and have not arrived.
+type tickets struct {
+	transport *http.Transport
+	prefix    string
+
+	mu     sync.Mutex
+	faults map[string]fake.Fault
+	last   int
 }
 
-// arrived removes and returns the fault of a request, which is that of its ticket. A
-// ticket that has been used before has the zero Fault. A request without a ticket that
-// this server issued takes the next fault for its operation. The caller must hold s.mu.
-func (s *Server) arrived(r *http.Request) (fault Fault, withTicket bool) {
-	if r.Context().Value(withoutFaultKey{}) != nil {
-		return Fault{}, false
+func newTickets() tickets {
+	return tickets{transport: &http.Transport{MaxIdleConnsPerHost: 256}, prefix: rand.Text() + "-", faults: make(map[string]fake.Fault)}
+}
+
+// issue stores a fault until the request with the ticket arrives.
+func (t *tickets) issue(fault fake.Fault) (ticket string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last++
+	ticket = t.prefix + strconv.Itoa(t.last)
+	if fault != (fake.Fault{}) {
+		t.faults[ticket] = fault
 	}
-	pending, ticket := faults.of(s), r.Header.Get(ticketHeader)
-	if !strings.HasPrefix(ticket, s.ticketPrefix) {
-		return pending.next(operationName(r)), false
-	}
-	fault = pending.tickets[ticket]
-	delete(pending.tickets, ticket)
-	return fault, true
+	return ticket
+}
+
+// take removes and returns the fault of a ticket. A ticket that has been used before has
+// the zero Fault.
+func (t *tickets) take(ticket string) fake.Fault {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fault := t.faults[ticket]
+	delete(t.faults, ticket)
+	return fault
+}
+
+func (t *tickets) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.faults)
+}
+
+// handler passes on requests with the faults of their tickets. A request without a ticket
+// that this server issued takes the next fault of the service.
+func (t *tickets) handler(service http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ticket := r.Header.Get(ticketHeader); strings.HasPrefix(ticket, t.prefix) {
+			r = r.WithContext(fake.WithFault(r.Context(), t.take(ticket)))
+			r.Header = r.Header.Clone()
+			r.Header.Del(ticketHeader)
+		}
+		service.ServeHTTP(w, r)
+	})
 }

@@ -31,13 +31,18 @@ func TestTransportTicketIsNotRecorded(t *testing.T) {
 	require.Len(t, s.Requests(), 1)
 	assert.NotContains(t, s.Requests()[0].Header, ticketHeader)
 	assert.Equal(t, []string{"value"}, s.Requests()[0].Header["X-Custom"])
-	assert.Empty(t, faults.of(s).tickets, "no ticket is stored for a request without a fault")
+	assert.Empty(t, s.tickets.faults, "no ticket is stored for a request without a fault")
+}
+
+// nextTicket returns the ticket of a request for the list of events that is about to be sent.
+func nextTicket(s *Server) string {
+	return s.tickets.issue(s.nextFault(httptest.NewRequest(http.MethodGet, "/v1/events", nil)))
 }
 
 // arrive sends a request without the transport and returns the response status.
 func arrive(s *Server, ticket ...string) int {
 	request := httptest.NewRequest(http.MethodGet, "/v1/events", nil)
-	request.Header.Set("X-Authorization", defaultAPIKey)
+	request.Header.Set("X-Authorization", s.APIKey())
 	request.Header[ticketHeader] = ticket
 	response := httptest.NewRecorder()
 	s.Handler().ServeHTTP(response, request)
@@ -46,12 +51,10 @@ func arrive(s *Server, ticket ...string) int {
 
 func TestTransportTicketIsValidOnce(t *testing.T) {
 	s := NewServer(t)
-	s.FailNext(1, Status(http.StatusTeapot))
-	s.FailNext(1, Status(http.StatusConflict))
-	_, first := s.issueTicket("")
-	_, second := s.issueTicket("")
-	_, third := s.issueTicket("")
-	s.FailNext(1, Status(http.StatusGone))
+	s.Fail("", 1, Status(http.StatusTeapot))
+	s.Fail("", 1, Status(http.StatusConflict))
+	first, second, third := nextTicket(s), nextTicket(s), nextTicket(s)
+	s.Fail("", 1, Status(http.StatusGone))
 
 	assert.Equal(t, http.StatusOK, arrive(s, third))
 	assert.Equal(t, http.StatusConflict, arrive(s, second))
@@ -59,20 +62,20 @@ func TestTransportTicketIsValidOnce(t *testing.T) {
 	for _, used := range []string{first, second, third} {
 		assert.Equal(t, http.StatusOK, arrive(s, used), "a used ticket takes no fault")
 	}
-	assert.Empty(t, faults.of(s).tickets)
+	assert.Empty(t, s.tickets.faults)
 	assert.Equal(t, http.StatusGone, arrive(s), "the last fault is still queued")
 }
 
 func TestTransportTicketIsIgnoredIfItIsUnknown(t *testing.T) {
 	another := NewServer(t)
-	_, ofAnother := another.issueTicket("")
+	ofAnother := nextTicket(another)
 	for name, tickets := range map[string][]string{
 		"none": nil, "empty": {""}, "invented": {"1"}, "of another server": {ofAnother}, "two": {"1", "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := NewServer(t)
-			_, _ = s.issueTicket("")
-			s.FailNext(1, Status(http.StatusTeapot))
+			nextTicket(s)
+			s.Fail("", 1, Status(http.StatusTeapot))
 			assert.Equal(t, http.StatusTeapot, arrive(s, tickets...), "it takes the next fault on arrival")
 			assert.Equal(t, http.StatusOK, arrive(s, tickets...))
 			assert.Equal(t, tickets, s.Requests()[0].Header[ticketHeader], "it is recorded like any other header")
@@ -82,10 +85,10 @@ func TestTransportTicketIsIgnoredIfItIsUnknown(t *testing.T) {
 
 func TestTransportTicketTakesNoFaultAfterAReset(t *testing.T) {
 	s := NewServer(t)
-	s.AddFaultRule(Rule{Op: "list events", Fault: Status(http.StatusTeapot)})
-	_, ticket := s.issueTicket("list events")
+	s.Fail("list events", 1, Status(http.StatusTeapot))
+	ticket := nextTicket(s)
 	s.Reset()
-	s.FailNext(1, Status(http.StatusGone))
+	s.Fail("", 1, Status(http.StatusGone))
 	assert.Equal(t, http.StatusOK, arrive(s, ticket))
 	assert.Equal(t, http.StatusGone, arrive(s))
 }
@@ -98,7 +101,7 @@ func (u *unread) Close() error             { u.closes++; return nil }
 
 func TestTransportDoesNotReadARequestThatIsNotReached(t *testing.T) {
 	s := NewServer(t)
-	s.FailNext(1, NotReached())
+	s.Fail("", 1, NotReached())
 	body, trace := new(unread), ""
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
 		GetConn: func(string) { trace += "GetConn " },
@@ -120,7 +123,7 @@ func TestTransportDoesNotReadARequestThatIsNotReached(t *testing.T) {
 
 	bare := request.Clone(context.Background())
 	bare.Body = nil
-	s.FailNext(1, NotReached())
+	s.Fail("", 1, NotReached())
 	_, err = transport{s}.RoundTrip(bare)
 	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 }

@@ -71,6 +71,7 @@ func TestTriggersAreValidated(t *testing.T) {
 }
 
 func TestTriggersAreRecorded(t *testing.T) {
+	before := time.Now()
 	s := newTriggerServer(t)
 	assert.Equal(t, `{"success":true,"data":true,"message":"Event successfully triggered"}`,
 		post(t, s, triggerPath, validTrigger).Body)
@@ -81,14 +82,35 @@ func TestTriggersAreRecorded(t *testing.T) {
 			"at": time.Date(2030, 5, 1, 11, 0, 0, 999, time.FixedZone("", 7200)), "due": (*time.Time)(nil)},
 	})
 	require.NoError(t, err)
-	assert.Equal(t, []messagingtest.Trigger{{
-		EventID: "shipped", EventName: "order shipped", Email: "ada@example.com",
+	var params []messaging.EventTriggerParams
+	for _, trigger := range s.Triggers() {
+		params = append(params, trigger.Params)
+		assert.WithinRange(t, trigger.At, before, time.Now())
+		assert.Empty(t, trigger.Skipped)
+	}
+	assert.Equal(t, []messaging.EventTriggerParams{{
+		EventID: "shipped", Email: "ada@example.com",
 		Values: map[string]any{"order": "A-1", "at": "2030-05-01T09:00:00Z"},
 	}, {
-		EventID: "shipped", EventName: "order shipped",
+		EventID:  "shipped",
 		Customer: &messaging.CustomerParams{CustomerID: "c-1", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t"}}},
 		Values:   map[string]any{"order": "A-2", "total": 19.5, "at": "2030-05-01T09:00:00Z", "due": nil},
-	}}, s.Triggers())
+	}}, params)
+}
+
+func TestTriggersAreRecordedAsTheyWereSent(t *testing.T) {
+	s := newTriggerServer(t)
+	s.AddEvents(messaging.Event{ID: "signed in"})
+	for _, params := range []messaging.EventTriggerParams{
+		{EventID: "signed in", Email: "ada@example.com"},
+		{EventID: "shipped", Customer: &messaging.CustomerParams{CustomerID: "c-1", FirstName: "Ada"},
+			Values: map[string]any{"order": "A-1", "at": "2030-05-01T09:00:00Z", "total": 19.5, "gift": true}},
+	} {
+		_, err := s.Client().Events.Trigger(t.Context(), params)
+		require.NoError(t, err)
+		triggers := s.Triggers()
+		assert.Equal(t, params, triggers[len(triggers)-1].Params)
+	}
 }
 
 func TestTriggersSkipTimestampsInAnotherForm(t *testing.T) {
@@ -121,10 +143,10 @@ func TestTriggersSkipTimestampsInAnotherForm(t *testing.T) {
 			trigger := s.Triggers()[0]
 			if test.skipped {
 				assert.Equal(t, []string{"due"}, trigger.Skipped)
-				assert.NotContains(t, trigger.Values, "due")
+				assert.NotContains(t, trigger.Params.Values, "due")
 			} else {
 				assert.Empty(t, trigger.Skipped)
-				assert.Contains(t, trigger.Values, "due")
+				assert.Contains(t, trigger.Params.Values, "due")
 			}
 		})
 	}
@@ -135,7 +157,7 @@ func TestTriggersSkipRequiredTimestampsToo(t *testing.T) {
 	post(t, s, triggerPath, `{"event_id":"shipped","payload":{"email":"ada@example.com","order":"A-1","due":"soon","at":"now"}}`)
 	require.Len(t, s.Triggers(), 1)
 	assert.Equal(t, []string{"at", "due"}, s.Triggers()[0].Skipped, "in the order of the event definition")
-	assert.Equal(t, map[string]any{"order": "A-1"}, s.Triggers()[0].Values)
+	assert.Equal(t, map[string]any{"order": "A-1"}, s.Triggers()[0].Params.Values)
 }
 
 func TestTriggersDoNotCheckOtherValues(t *testing.T) {
@@ -144,7 +166,7 @@ func TestTriggersDoNotCheckOtherValues(t *testing.T) {
 		"total":"cheap","at":"2030-05-01T09:00:00Z","unknown":[true]}}`)
 	require.Len(t, s.Triggers(), 1)
 	assert.Equal(t, map[string]any{"order": map[string]any{"number": 1.0}, "total": "cheap",
-		"at": "2030-05-01T09:00:00Z", "unknown": []any{true}}, s.Triggers()[0].Values)
+		"at": "2030-05-01T09:00:00Z", "unknown": []any{true}}, s.Triggers()[0].Params.Values)
 }
 
 func TestTriggersReadAParameterNamedEmailFromTheCustomer(t *testing.T) {
@@ -157,12 +179,12 @@ func TestTriggersReadAParameterNamedEmailFromTheCustomer(t *testing.T) {
 	assert.Equal(t, map[string][]string{"payload.email": {"is required when there is no customer"}}, refused.problems(t))
 	post(t, s, triggerPath, `{"event_id":"signed up","payload":{"email":"ada@example.com"}}`)
 	require.Len(t, s.Triggers(), 1)
-	assert.Equal(t, "ada@example.com", s.Triggers()[0].Email)
+	assert.Equal(t, "ada@example.com", s.Triggers()[0].Params.Email)
 	assert.Empty(t, s.Triggers()[0].Skipped)
 }
 
 func TestTriggersCreateOrUpdateTheirCustomer(t *testing.T) {
-	byID, byEmail := messagingtest.WithIdentifier(messagingtest.CustomerID), messagingtest.WithIdentifier(messagingtest.Email)
+	byID, byEmail := messagingtest.IdentifyByCustomerID(), messagingtest.IdentifyByEmail()
 	tests := []struct {
 		name    string
 		options []messagingtest.Option
@@ -209,7 +231,7 @@ func TestTriggersRecordTheCustomerOfThePayload(t *testing.T) {
 	post(t, s, triggerPath, `{"event_id":"shipped","payload":{"email":"ada@example.com","customer":{"customer_id":"c-1"},
 		"order":"A-1","at":"now"}}`)
 	require.Len(t, s.Triggers(), 1)
-	assert.Equal(t, &messaging.CustomerParams{CustomerID: "c-1"}, s.Triggers()[0].Customer, "without the email address of the payload")
+	assert.Equal(t, &messaging.CustomerParams{CustomerID: "c-1"}, s.Triggers()[0].Params.Customer, "without the email address of the payload")
 	assert.Equal(t, []messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}}, storedParams(s))
 }
 
@@ -220,9 +242,9 @@ func TestTriggersAreReturnedAsCopies(t *testing.T) {
 	mine := s.Triggers()
 	require.Len(t, mine, 1)
 	want := snapshot(t, mine)
-	mine[0].Customer.CustomerID = "changed"
-	mine[0].Customer.Devices[0].DeviceToken = "changed"
-	mine[0].Values["order"].(map[string]any)["items"].([]any)[0] = "changed"
+	mine[0].Params.Customer.CustomerID = "changed"
+	mine[0].Params.Customer.Devices[0].DeviceToken = "changed"
+	mine[0].Params.Values["order"].(map[string]any)["items"].([]any)[0] = "changed"
 	mine[0].Skipped[0] = "changed"
 	assert.Equal(t, want, snapshot(t, s.Triggers()))
 	assert.Equal(t, "t", s.Customers()[0].Devices[0].DeviceToken)

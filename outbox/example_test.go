@@ -98,7 +98,7 @@ func ExampleOutbox_List() {
 	if _, err := o.Enqueue(ctx, "order-4711-shipped", p); err != nil {
 		log.Fatal(err)
 	}
-	service.FailNext(1, messagingtest.AnswerLost())
+	service.Fail("", 1, messagingtest.AnswerLost())
 	if _, err := o.Deliver(ctx, "order-4711-shipped"); err != nil {
 		log.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func ExampleOutbox_List() {
 		}
 		fmt.Println(entry.Key, "was for", to.Emails[0])
 		for _, trigger := range service.Triggers() { // find out at the service
-			fmt.Println("the service has it:", trigger.Values["order"])
+			fmt.Println("the service has it:", trigger.Params.Values["order"])
 		}
 		decisions, err := o.Dismiss(ctx, entry.Key)
 		if err != nil {

@@ -278,7 +278,7 @@ func TestTheSamplesOfTheREADMERemindPostponeAndCancel(t *testing.T) {
 func TestTheSamplesOfTheREADMEDoNotPostponeWhatMayHaveBeenSent(t *testing.T) {
 	onEverySample(t, func(t *testing.T, s sample) {
 		ctx := t.Context()
-		s.service.FailNext(1, messagingtest.AnswerLost())
+		s.service.Fail("", 1, messagingtest.AnswerLost())
 		_, err := s.o.Enqueue(ctx, "reminder", email(t, "welcome"))
 		require.NoError(t, err)
 		_, err = s.o.DeliverDue(ctx, 1)
@@ -313,8 +313,8 @@ func TestTheSamplesOfTheREADMESendAPasswordFirst(t *testing.T) {
 func TestTheSamplesOfTheREADMEResendRejectedEmails(t *testing.T) {
 	onEverySample(t, func(t *testing.T, s sample) {
 		ctx, since := t.Context(), time.Now().Add(-time.Hour)
-		s.service.AddFaultRule(messagingtest.Rule{Op: "send email broadcast", Count: 1, Fault: messagingtest.Status(422,
-			`{"success": false, "message": "The given data was invalid.", "errors": {"email_template_id": ["is unknown"]}}`)})
+		s.service.Fail("send email broadcast", 1, messagingtest.Status(422,
+			`{"success": false, "message": "The given data was invalid.", "errors": {"email_template_id": ["is unknown"]}}`))
 		_, err := s.o.Enqueue(ctx, "news", email(t, "welcom"))
 		require.NoError(t, err)
 		_, err = s.o.DeliverDue(ctx, 1)
@@ -350,7 +350,7 @@ func TestTheSamplesOfTheREADMEResolveUnclearEntries(t *testing.T) {
 		_, err := s.o.Enqueue(ctx, "news", email(t, "welcome"))
 		require.NoError(t, err)
 		for _, sent := range []bool{false, true} {
-			s.service.FailNext(1, messagingtest.AnswerLost())
+			s.service.Fail("", 1, messagingtest.AnswerLost())
 			another := newBox(t, s.store, s.service.Client(), nil) // whose gates are open
 			_, err := another.Deliver(ctx, "news")
 			require.NoError(t, err)

@@ -31,9 +31,9 @@ func TestShopSendsEveryParameter(t *testing.T) {
 
 	require.Len(t, service.Triggers(), 1)
 	trigger := service.Triggers()[0]
-	assert.Equal(t, "ada@example.com", trigger.Email)
+	assert.Equal(t, "ada@example.com", trigger.Params.Email)
 	assert.Equal(t, map[string]any{"order_id": "A-1001", "parcels": 2., "shipped_at": "2030-05-01T09:00:00Z", "carrier": "DHL",
-		"weight": 12.30}, trigger.Values)
+		"weight": 12.30}, trigger.Params.Values)
 	assert.Empty(t, trigger.Skipped)
 }
 
@@ -56,7 +56,7 @@ func TestShopPreparesAnEventForAnOutbox(t *testing.T) {
 	_, err = service.Client().Send(t.Context(), prepared)
 
 	require.NoError(t, err)
-	assert.Equal(t, "A-1001", service.Triggers()[0].Values["order_id"])
+	assert.Equal(t, "A-1001", service.Triggers()[0].Params.Values["order_id"])
 }
 
 func TestProgramDoesNotStartWithOtherDefinitions(t *testing.T) {
@@ -91,7 +91,7 @@ func TestProgramTriggersOnlyForAGivenAddress(t *testing.T) {
 	require.NoError(t, runWith(t, service, ""))
 	assert.Empty(t, service.Triggers())
 	require.NoError(t, runWith(t, service, "you@example.com"))
-	assert.Equal(t, "you@example.com", service.Triggers()[0].Email)
+	assert.Equal(t, "you@example.com", service.Triggers()[0].Params.Email)
 }
 
 // runWith runs the program with a service.

@@ -61,9 +61,9 @@ func TestGeneratedCodeSendsWhatAMapDoes(t *testing.T) {
 	require.NoError(t, withGeneratedCode(t.Context(), service.Client(), time.Now()))
 	triggers := service.Triggers()
 	require.Len(t, triggers, 2)
-	triggers[0].Values["shipped_at"], triggers[1].Values["shipped_at"] = "now", "now"
-	assert.Equal(t, triggers[0].Values, triggers[1].Values)
-	assert.Equal(t, triggers[0].EventID, triggers[1].EventID)
+	triggers[0].Params.Values["shipped_at"], triggers[1].Params.Values["shipped_at"] = "now", "now"
+	assert.Equal(t, triggers[0].Params.Values, triggers[1].Params.Values)
+	assert.Equal(t, triggers[0].Params.EventID, triggers[1].Params.EventID)
 }
 
 func TestReadmeCodeIsHere(t *testing.T) {

@@ -23,7 +23,7 @@ func TestExportResumesAfterAnError(t *testing.T) {
 	client := service.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 	out := filepath.Join(t.TempDir(), "customers.csv")
 
-	afterFirstPage := progressFunc(func() { service.FailNext(1, messagingtest.Status(503)) })
+	afterFirstPage := progressFunc(func() { service.Fail("", 1, messagingtest.Status(503)) })
 	err := export(t.Context(), client, 10, out, afterFirstPage)
 	require.ErrorContains(t, err, "the next run for "+out+" resumes")
 

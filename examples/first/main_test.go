@@ -23,6 +23,6 @@ func TestFirstTriggersTheEvent(t *testing.T) {
 	main()
 
 	require.Len(t, service.Triggers(), 1)
-	assert.Equal(t, "A-1001", service.Triggers()[0].Values["order"])
+	assert.Equal(t, "A-1001", service.Triggers()[0].Params.Values["order"])
 	assert.Empty(t, service.Triggers()[0].Skipped)
 }

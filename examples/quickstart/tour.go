@@ -174,7 +174,7 @@ func (t tour) fail(ctx context.Context, service *messagingtest.Server) error {
 	t.explain(err)
 
 	t.printf("Sending a broadcast whose response is lost:")
-	service.FailNext(1, messagingtest.AnswerLost())
+	service.Fail("", 1, messagingtest.AnswerLost())
 	_, err = t.client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{
 		Subject: "Hello", Message: "Hello, everyone.", To: messaging.AllCustomers(),
 	})

@@ -33,7 +33,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	notified := service.Triggers()[0]
-	fmt.Printf("notified %s about order %s\n", notified.Email, notified.Values["order"])
+	fmt.Printf("notified %s about order %s\n", notified.Params.Email, notified.Params.Values["order"])
 	return nil
 }
 

@@ -28,14 +28,14 @@ func TestShopSendsEveryParameter(t *testing.T) {
 
 	require.Len(t, service.Triggers(), 1)
 	trigger := service.Triggers()[0]
-	assert.Equal(t, "ada@example.com", trigger.Email)
-	assert.Equal(t, "2030-05-01T09:00:00Z", trigger.Values["shipped_at"])
+	assert.Equal(t, "ada@example.com", trigger.Params.Email)
+	assert.Equal(t, "2030-05-01T09:00:00Z", trigger.Params.Values["shipped_at"])
 	assert.Empty(t, trigger.Skipped, "the service skips malformed timestamps without an error")
 }
 
 func TestShopDoesNotRetryALostResponse(t *testing.T) {
 	shop, service := newShop(t)
-	service.AddFaultRule(messagingtest.Rule{Op: "trigger event", Count: 1, Fault: messagingtest.AnswerLost()})
+	service.Fail("trigger event", 1, messagingtest.AnswerLost())
 
 	require.Error(t, shop.Tell(t.Context(), order))
 
@@ -63,7 +63,7 @@ func TestShopSortsFailedOrdersByTheirError(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			shop, service := newShop(t)
-			service.FailNext(10, test.fault)
+			service.Fail("", 10, test.fault)
 
 			require.Error(t, shop.Tell(t.Context(), test.order))
 

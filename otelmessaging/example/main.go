@@ -43,7 +43,7 @@ func run(ctx context.Context, out io.Writer) error {
 	defer service.Close()
 	client := service.Client(messaging.WithHooks(hooks))
 
-	service.FailNext(1, messagingtest.Status(503))
+	service.Fail("", 1, messagingtest.Status(503))
 	_, err = client.Customers.List(ctx, messaging.CustomerListParams{Emails: []string{"ada@example.com"}}) // no span contains the address
 	return err
 }

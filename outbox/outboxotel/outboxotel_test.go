@@ -34,7 +34,7 @@ func TestObserveExportsWhatCountsReturns(t *testing.T) {
 	require.NoError(t, err)
 	_, err = o.Enqueue(t.Context(), "order", p)
 	require.NoError(t, err)
-	service.FailNext(1, messagingtest.Status(403))
+	service.Fail("", 1, messagingtest.Status(403))
 	_, err = o.Deliver(t.Context(), "order")
 	require.NoError(t, err)
 	require.NoError(t, o.Pause(t.Context()))

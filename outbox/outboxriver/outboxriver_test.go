@@ -115,7 +115,7 @@ func TestEachEntryIsSentOnceByThreeClients(t *testing.T) {
 	})
 	sent := make(map[string]int)
 	for _, trigger := range s.service.Triggers() {
-		sent[trigger.Values["order"].(string)]++
+		sent[trigger.Params.Values["order"].(string)]++
 	}
 	for _, key := range keys {
 		assert.Equal(t, 1, sent[key], key)

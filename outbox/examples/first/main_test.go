@@ -37,7 +37,7 @@ func TestShipTriggersTheEventOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, ship(ctx, db, o, "4711", "ada@example.com", time.Now()))
 
-	service.FailNext(1, messagingtest.AnswerLost()) // carries out the next request, and drops the response
+	service.Fail("", 1, messagingtest.AnswerLost()) // carries out the next request, and drops the response
 	delivered, err := o.DeliverDue(ctx, 100)        // sends what is due, and returns
 
 	require.NoError(t, err)

@@ -112,7 +112,7 @@ func demonstrate(ctx context.Context, out io.Writer, database string) error {
 
 	w := worker{database, service.URL(), service.APIKey(), event.ID}
 	printf("\nStarting a process that delivers. The service is slow, and the process is killed while waiting for it.")
-	service.FailNext(1, messagingtest.Slow(700*time.Millisecond))
+	service.Fail("", 1, messagingtest.Slow(700*time.Millisecond))
 	first, err := startWorker(w)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func decide(ctx context.Context, printf func(string, ...any), shop *Shop, servic
 		}
 		carriedOut := false
 		for _, trigger := range service.Triggers() {
-			carriedOut = carriedOut || trigger.Email == to.Emails[0]
+			carriedOut = carriedOut || trigger.Params.Email == to.Emails[0]
 		}
 		if carriedOut {
 			printf("\n%s is unclear. The service has carried it out: dismissing it.", entry.Key)
@@ -218,7 +218,7 @@ func printStates(ctx context.Context, printf func(string, ...any), shop *Shop, o
 // notified returns how often the service notified a customer.
 func notified(service *messagingtest.Server, order Order) (n int) {
 	for _, trigger := range service.Triggers() {
-		if trigger.Email == order.Email && trigger.Values["order"] == order.Number {
+		if trigger.Params.Email == order.Email && trigger.Params.Values["order"] == order.Number {
 			n++
 		}
 	}

@@ -147,7 +147,7 @@ func (e *engine) next() []string {
 func TestAConsumerSendsOnceWhatItsEngineDeliversTwice(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	service.AddEvents(messaging.Event{ID: "0197c7f5-order-shipped", Name: "order shipped"})
-	service.FailNext(1, messagingtest.RateLimited(time.Second)) // so that keys come back
+	service.Fail("", 1, messagingtest.RateLimited(time.Second)) // so that keys come back
 	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
 	if err != nil {
 		t.Fatal(err)

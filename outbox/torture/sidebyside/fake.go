@@ -1,11 +1,11 @@
 package main
 
 import (
+	"net/http/httptest"
 	"sync"
 	"time"
 
-	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 const (
@@ -15,42 +15,47 @@ const (
 	delay = 5 * time.Millisecond
 )
 
-// fake is the service in memory. It counts by key what it carried out.
-type fake struct {
-	*messagingtest.Server
+// observed is the service in memory. It counts by key what it carried out.
+type observed struct {
+	service       *fake.Server
+	http          *httptest.Server
 	mu            sync.Mutex
 	carried, lost map[string]int
 }
 
-func startFake() (*fake, error) {
-	f := &fake{carried: make(map[string]int), lost: make(map[string]int)}
-	var err error
-	if f.Server, err = messagingtest.Start(messagingtest.WithObserver(f.observe), messagingtest.WithHistory(0)); err != nil {
-		return nil, err
-	}
-	f.AddEvents(messaging.Event{ID: eventID, Name: "order shipped"})
-	f.AddFaultRule(messagingtest.Rule{Probability: losses, Seed: 1, Fault: messagingtest.AnswerLost()})
-	f.AddFaultRule(messagingtest.Rule{Fault: messagingtest.Slow(delay)})
-	return f, nil
+func startService() *observed {
+	o := &observed{carried: make(map[string]int), lost: make(map[string]int)}
+	o.service = fake.New(fake.Config{Observe: o.observe, History: -1})
+	o.service.AddEvents(fake.Event{ID: eventID, Name: "order shipped"})
+	o.service.AddRule(fake.Rule{Probability: losses, Seed: 1, Fault: fake.Fault{Kind: fake.AnswerLost}})
+	o.service.AddRule(fake.Rule{Probability: 1, Fault: fake.Fault{Kind: fake.Slow, After: fake.Duration(delay)}})
+	o.http = httptest.NewServer(o.service)
+	return o
 }
 
-func (f *fake) observe(e *messagingtest.Exchange) {
-	trigger, ok := e.Effect.(*messagingtest.Trigger)
+// close ends the delay of slow requests, and waits for them.
+func (o *observed) close() {
+	o.service.Close()
+	o.http.Close()
+}
+
+func (o *observed) observe(e *fake.Exchange) {
+	trigger, ok := e.Effect.(*fake.Trigger)
 	if !ok {
 		return
 	}
 	key, _ := trigger.Values["key"].(string)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.carried[key]++
-	if e.Fault == messagingtest.AnswerLost().Kind() {
-		f.lost[key]++
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.carried[key]++
+	if e.Fault == fake.AnswerLost {
+		o.lost[key]++
 	}
 }
 
 // done returns how many of the requests were carried out, at least once.
-func (f *fake) done() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.carried)
+func (o *observed) done() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.carried)
 }

@@ -65,7 +65,7 @@ func TestEveryWaySendsEverythingAndThisOutboxSendsNothingTwice(t *testing.T) {
 }
 
 func TestACountDistinguishesLostFromUnknown(t *testing.T) {
-	service := &fake{carried: map[string]int{"once": 1, "twice": 2, "repeated": 3, "told": 1}, lost: map[string]int{"twice": 1}}
+	service := &observed{carried: map[string]int{"once": 1, "twice": 2, "repeated": 3, "told": 1}, lost: map[string]int{"twice": 1}}
 	var r result
 	r.count([]string{"once", "twice", "repeated", "told", "untold", "gone"}, map[string]bool{"told": true, "untold": true}, service)
 	if r.Twice != 2 || r.TwiceAfterLoss != 1 || r.Lost != 1 || r.Unknown != 2 || r.UnknownCarried != 1 {

@@ -124,18 +124,15 @@ func (p plan) try(ctx context.Context, w way) (r result, err error) {
 	if err := c.fill(ctx, keys); err != nil {
 		return r, fmt.Errorf("fill: %w", err)
 	}
-	service, err := startFake()
-	if err != nil {
-		return r, err
-	}
-	defer service.Close()
+	service := startService()
+	defer service.close()
 	start := time.Now()
-	t := task{w.ID, database, service.URL(), service.APIKey(), p.inFlight}
+	t := task{w.ID, database, service.http.URL, service.service.APIKey(), p.inFlight}
 	if r.Deliveries, err = p.disturb(ctx, t, c, service); err != nil {
 		return r, err
 	}
 	r.Seconds = time.Since(start).Seconds()
-	service.Close() // which waits for the last requests
+	service.close() // which waits for the last requests
 	unknown, err := c.unknown(ctx)
 	if err != nil {
 		return r, err
@@ -149,7 +146,7 @@ const rateFrom, rateTo, killTo = 0.02, 0.3, 0.85
 
 // disturb runs a worker and kills it now and then, until nothing is left to send. It
 // returns the rate before the first kill.
-func (p plan) disturb(ctx context.Context, t task, c contender, service *fake) (rate float64, err error) {
+func (p plan) disturb(ctx context.Context, t task, c contender, service *observed) (rate float64, err error) {
 	worker, err := process.Start(t)
 	if err != nil {
 		return 0, err
@@ -193,7 +190,7 @@ func (p plan) schedule() []float64 {
 }
 
 // count compares what the service carried out with what was to be sent.
-func (r *result) count(keys []string, unknown map[string]bool, service *fake) {
+func (r *result) count(keys []string, unknown map[string]bool, service *observed) {
 	service.mu.Lock()
 	defer service.mu.Unlock()
 	for _, key := range keys {

@@ -48,7 +48,7 @@ func TestPullReportsEveryDefinitionThatIsUnusable(t *testing.T) {
 
 func TestPullReportsAListThatCannotBeRead(t *testing.T) {
 	service := messagingtest.NewServer(t)
-	service.FailNext(1, messagingtest.Status(401))
+	service.Fail("", 1, messagingtest.Status(401))
 	_, err := Pull(t.Context(), service.Client(), nil)
 	assert.ErrorIs(t, err, messaging.ErrUnauthorized)
 }

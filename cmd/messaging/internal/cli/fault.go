@@ -16,16 +16,17 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
 // outage is a KIND of the command that is not a rule: the port is closed.
 const outage = "outage"
 
-var faultKinds = append(slices.Clone(sandbox.FaultKinds), outage)
+var faultKinds = append(slices.Clone(fake.FaultKinds), outage)
 
 func newFault(s *settings) *cobra.Command {
-	var rule sandbox.Rule
+	var rule fake.Rule
 	var after, lasting time.Duration
 	cmd := &cobra.Command{
 		Use:   "fault KIND",
@@ -71,7 +72,7 @@ func newFault(s *settings) *cobra.Command {
 			_, err := flags.call(cmd.Context(), http.MethodPost, "/api/outage", map[string]string{"for": lasting.String()})
 			return withFlag(err)
 		}
-		rule.Fault.Kind, rule.Fault.After = kind, sandbox.Duration(after)
+		rule.Fault.Kind, rule.Fault.After = kind, fake.Duration(after)
 		body, err := flags.call(cmd.Context(), http.MethodPost, "/api/faults", rule)
 		if err != nil {
 			return withFlag(err)

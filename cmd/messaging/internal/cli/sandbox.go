@@ -30,8 +30,8 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/remote"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // sandboxFlags are the flags of the sandbox command.
@@ -106,7 +106,7 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	}
 	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), flags.allowHosts),
 		Keep: flags.keep, KeepBytes: keepBytes, MaxRecords: flags.maxRecords, Key: cmp.Or(flags.key, newKey()),
-		Identifier: messagingtest.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed, StartID: flags.startID})
+		Identifier: fake.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed, StartID: flags.startID})
 	if err != nil {
 		return exit.With(exit.Unexpected, "%w", err)
 	}
@@ -160,8 +160,8 @@ func checkFlags(flags sandboxFlags, keepBytes int64, parseErr error) error {
 		return exit.With(exit.Usage, "--key must have at least %d printable ASCII characters, without white space", minKey)
 	case flags.startID != "" && !isStartID.MatchString(flags.startID):
 		return exit.With(exit.Usage, "--start-id must have 1 to 64 letters, digits, hyphens and underscores")
-	case flags.identifier != "" && flags.identifier != string(messagingtest.Email) && flags.identifier != string(messagingtest.CustomerID):
-		return exit.With(exit.Usage, "--identifier must be %s or %s", messagingtest.Email, messagingtest.CustomerID)
+	case flags.identifier != "" && flags.identifier != string(fake.Email) && flags.identifier != string(fake.CustomerID):
+		return exit.With(exit.Usage, "--identifier must be %s or %s", fake.Email, fake.CustomerID)
 	case min(flags.apiPort, flags.uiPort) < 0 || max(flags.apiPort, flags.uiPort) > 65535:
 		return exit.With(exit.Usage, "--api-port and --ui-port must be from 0 to 65535")
 	case flags.apiPort == flags.uiPort && flags.apiPort != 0:

@@ -17,8 +17,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // APIKey is the environment variable that holds the key, as a command names it.
@@ -33,7 +33,7 @@ type Field struct{ Name, Value string }
 // Curl returns a command that sends a request again, with its key in a header field. It
 // names the environment variables that hold the address and the key. A body that is too large for a command is fetched
 // from its path in the inspector.
-func Curl(r messagingtest.Request, key Field, bodyPath string) string {
+func Curl(r fake.Request, key Field, bodyPath string) string {
 	command := []string{"curl -g"}
 	if r.Method != http.MethodGet {
 		command[0] += " -X " + ShellQuote(r.Method)
@@ -60,7 +60,7 @@ func Curl(r messagingtest.Request, key Field, bodyPath string) string {
 }
 
 // Go returns statements that send a request again with package messaging. They use the variables ctx and client.
-func Go(op string, r messagingtest.Request) string {
+func Go(op string, r fake.Request) string {
 	operation := service.Named(op)
 	switch {
 	case len(r.Body) > maxCommand:
@@ -100,7 +100,7 @@ func ShellQuote(s string) string {
 
 // EML returns an email broadcast as a file that email programs open, as a draft of the sender: it names who gets a blind
 // copy. An email program loads its remote images. The text is what a reader without HTML sees.
-func EML(b *messagingtest.EmailBroadcast, at time.Time, html bool, text string) []byte {
+func EML(b *fake.EmailBroadcast, at time.Time, html bool, text string) []byte {
 	var out bytes.Buffer
 	header := func(name, value string) {
 		if value != "" {

@@ -24,8 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 var key = copies.Field{Name: "X-Authorization", Value: copies.APIKey}
@@ -34,7 +34,7 @@ var key = copies.Field{Name: "X-Authorization", Value: copies.APIKey}
 type received struct {
 	*httptest.Server
 	mu   sync.Mutex
-	list []messagingtest.Request
+	list []fake.Request
 }
 
 func receive(t *testing.T) *received {
@@ -43,7 +43,7 @@ func receive(t *testing.T) *received {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.list = append(s.list, messagingtest.Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header, Body: body})
+		s.list = append(s.list, fake.Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header, Body: body})
 		_, _ = io.WriteString(w, `{"success":false}`)
 	}))
 	t.Cleanup(s.Close)
@@ -51,7 +51,7 @@ func receive(t *testing.T) *received {
 }
 
 // take returns the requests since the last call.
-func (s *received) take() []messagingtest.Request {
+func (s *received) take() []fake.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.list
@@ -62,17 +62,17 @@ func (s *received) take() []messagingtest.Request {
 // recorded is a request as the history has it.
 type recorded struct {
 	op      string
-	request messagingtest.Request
+	request fake.Request
 }
 
 func sent(op *service.Operation, body string) recorded {
-	return recorded{op.Name, messagingtest.Request{Method: op.Method, Path: op.Path, Query: url.Values{}, Body: []byte(body),
+	return recorded{op.Name, fake.Request{Method: op.Method, Path: op.Path, Query: url.Values{}, Body: []byte(body),
 		Header: http.Header{"Content-Type": {"application/json"}}}}
 }
 
 func read(op *service.Operation, query string) recorded {
 	values, _ := url.ParseQuery(query)
-	return recorded{op.Name, messagingtest.Request{Method: op.Method, Path: op.Path, Query: values}}
+	return recorded{op.Name, fake.Request{Method: op.Method, Path: op.Path, Query: values}}
 }
 
 const customers = `[{"customer_id":"c-1","email":"ada@example.com","first_name":"Ada","last_name":"O'Hara","phone_no":"+441234",` +
@@ -104,11 +104,11 @@ var requests = map[string]recorded{
 	"customers":                       read(service.ListCustomers, "emails=ada@example.com,grace@example.com&per_page=2"),
 	"messages":                        read(service.ListTransactional, "cursor=x"),
 	"an odd query":                    read(service.ListEvents, "per_page=-1&page=2"),
-	"another path":                    {"", messagingtest.Request{Method: "DELETE", Path: "/v1/segments/a b", Query: url.Values{}}},
+	"another path":                    {"", fake.Request{Method: "DELETE", Path: "/v1/segments/a b", Query: url.Values{}}},
 }
 
 // same fails unless two requests are the same.
-func same(t *testing.T, want, got messagingtest.Request) {
+func same(t *testing.T, want, got fake.Request) {
 	t.Helper()
 	assert.Equal(t, want.Method, got.Method)
 	assert.Equal(t, want.Path, got.Path)
@@ -122,7 +122,7 @@ func same(t *testing.T, want, got messagingtest.Request) {
 }
 
 // run runs a program that sends a request again, and returns the request that was received.
-func (s *received) run(t *testing.T, name string, r recorded, inspector string, program ...string) messagingtest.Request {
+func (s *received) run(t *testing.T, name string, r recorded, inspector string, program ...string) fake.Request {
 	t.Helper()
 	cmd := exec.Command(program[0], program[1:]...)
 	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-api-key", "MESSAGING_SANDBOX_URL="+inspector,
@@ -214,7 +214,7 @@ func FuzzShellQuoting(f *testing.F) {
 		if text == "" || strings.ContainsRune(text, 0) {
 			return
 		}
-		r := messagingtest.Request{Method: "POST", Path: "/" + text, Query: url.Values{text: {text}}, Body: []byte(text),
+		r := fake.Request{Method: "POST", Path: "/" + text, Query: url.Values{text: {text}}, Body: []byte(text),
 			Header: http.Header{"Content-Type": {text}}}
 		for _, command := range []string{copies.Curl(r, key, "/x")} {
 			cmd := exec.Command("sh", "-c", command)
@@ -239,7 +239,7 @@ func FuzzGoCode(f *testing.F) {
 		if operation == nil || operation.IsRead() || !json.Valid([]byte(body)) {
 			return
 		}
-		code := copies.Go(op, messagingtest.Request{Method: "POST", Path: operation.Path, Body: []byte(body)})
+		code := copies.Go(op, fake.Request{Method: "POST", Path: operation.Path, Body: []byte(body)})
 		cmd := "package p\nfunc f() {\n" + code + "\n}\n"
 		require.NoError(t, parses(cmd), cmd)
 	})
@@ -250,7 +250,7 @@ func FuzzEmailFile(f *testing.F) {
 	f.Add("é\u2028x", "\"\\", "a@b.test>\r\n", "--=_messaging_sandbox--\r\n.\r\n")
 	f.Fuzz(func(t *testing.T, subject, name, address, message string) {
 		for _, html := range []bool{true, false} {
-			file := copies.EML(&messagingtest.EmailBroadcast{Subject: subject, SenderName: name, SenderEmail: address, Email: address,
+			file := copies.EML(&fake.EmailBroadcast{Subject: subject, SenderName: name, SenderEmail: address, Email: address,
 				CC: []string{address}, ReplyTo: []string{address}, Message: message}, time.Now(), html, "text")
 			parsed, err := mail.ReadMessage(bytes.NewReader(file))
 			require.NoError(t, err, "%q", file)
@@ -275,7 +275,7 @@ func blank(r rune) rune {
 }
 
 func TestEmailFileHasTheMessageAndItsText(t *testing.T) {
-	file := copies.EML(&messagingtest.EmailBroadcast{Subject: "Größe, “neu”", SenderName: "Acme, Inc.", SenderEmail: "a@acme.test",
+	file := copies.EML(&fake.EmailBroadcast{Subject: "Größe, “neu”", SenderName: "Acme, Inc.", SenderEmail: "a@acme.test",
 		Email: "b@acme.test", Message: "<p>Grüße</p>"}, time.Unix(0, 0), true, "Grüße")
 	parsed, err := mail.ReadMessage(bytes.NewReader(file))
 	require.NoError(t, err)

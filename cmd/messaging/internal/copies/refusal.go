@@ -6,7 +6,6 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // params are the parameters of package messaging for a send.
@@ -49,10 +48,17 @@ type broadcastBody struct {
 	} `json:"schedule_date"`
 }
 
-func (b broadcastBody) recipients() []messagingtest.Recipient {
-	var many []messagingtest.Recipient
+// recipient is a group of customers of a broadcast.
+type recipient struct {
+	Type      string                     `json:"type"`
+	Customers []messaging.CustomerParams `json:"customers"`
+	Segments  []string                   `json:"segments"`
+}
+
+func (b broadcastBody) recipients() []recipient {
+	var many []recipient
 	if decode(b.Recipients, &many); many == nil {
-		many = make([]messagingtest.Recipient, 1)
+		many = make([]recipient, 1)
 		decode(b.Recipients, &many[0])
 	}
 	return many
@@ -64,7 +70,7 @@ func (b broadcastBody) audience() messaging.Audience {
 	}
 	var audiences []messaging.Audience
 	for _, r := range b.recipients() {
-		if r.Type == messagingtest.RecipientSegment {
+		if r.Type == "segment" {
 			audiences = append(audiences, messaging.ToSegments(r.Segments...))
 		} else {
 			audiences = append(audiences, messaging.ToCustomers(r.Customers...))

@@ -180,7 +180,7 @@ func TestAStoppedExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
 
 func TestAnExportThatFailsBeforeItsFirstRowLeavesNothing(t *testing.T) {
 	service := serve(t, 3)
-	service.AddFaultRule(messagingtest.Rule{Op: "list customers", Fault: messagingtest.Status(http.StatusUnauthorized)})
+	service.Fail("list customers", 1, messagingtest.Status(http.StatusUnauthorized))
 	options := optionsFor(t, "a.csv")
 	_, err := Run(t.Context(), service.Client(), Customers, options, silent)
 	require.ErrorIs(t, err, messaging.ErrUnauthorized)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // maxWait is the longest wait of the client before a retry, by default, with some time for
@@ -29,7 +29,7 @@ const duplicateWithin = 10 * time.Minute
 // sameAs returns two numbers that identify requests that are the same: by the operation, the query and
 // the body, which is what the service sees, and also by the client, since the attempts of a call
 // come from one. Both are 0 if the request is for no operation.
-func sameAs(e *messagingtest.Exchange) (content, call uint64) {
+func sameAs(e *fake.Exchange) (content, call uint64) {
 	if e.Op == "" {
 		return 0, 0
 	}

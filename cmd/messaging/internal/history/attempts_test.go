@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // attempt is a read with a status, some time after the first one.
-func attempt(number, status int, after time.Duration, change ...func(*messagingtest.Exchange)) *messagingtest.Exchange {
+func attempt(number, status int, after time.Duration, change ...func(*fake.Exchange)) *fake.Exchange {
 	e := exchange(number)
 	e.At = time.Unix(1_000_000, 0).Add(after)
 	e.Status = status
@@ -54,14 +54,14 @@ func TestALoopThatAlwaysFailsIsMoreThanOneGroup(t *testing.T) {
 }
 
 func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
-	body := func(text string) func(*messagingtest.Exchange) {
-		return func(e *messagingtest.Exchange) {
+	body := func(text string) func(*fake.Exchange) {
+		return func(e *fake.Exchange) {
 			e.Op, e.Request.Method, e.Request.Body = "trigger event", "POST", []byte(text)
 		}
 	}
 	for name, test := range map[string]struct {
-		second *messagingtest.Exchange
-		first  *messagingtest.Exchange
+		second *fake.Exchange
+		first  *fake.Exchange
 		want   int
 	}{
 		"a retry":                    {first: attempt(1, 429, 0, body("{}")), second: attempt(2, 200, time.Second, body("{}")), want: 2},
@@ -69,7 +69,7 @@ func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
 		"a send that is not retried": {first: attempt(1, 502, 0, body("{}")), second: attempt(2, 200, time.Second, body("{}")), want: 1},
 		"an invalid request":         {first: attempt(1, 422, 0, body("{}")), second: attempt(2, 422, time.Second, body("{}")), want: 1},
 		"a later call":               {first: attempt(1, 429, 0, body("{}")), second: attempt(2, 200, time.Minute, body("{}")), want: 1},
-		"a long Retry-After": {first: attempt(1, 429, 0, body("{}"), func(e *messagingtest.Exchange) {
+		"a long Retry-After": {first: attempt(1, 429, 0, body("{}"), func(e *fake.Exchange) {
 			e.ResponseHeader = http.Header{"Retry-After": {"40"}}
 		}), second: attempt(2, 200, time.Second, body("{}")), want: 1},
 	} {
@@ -82,33 +82,33 @@ func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
 }
 
 func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
-	send := func(number, status int, after time.Duration, change ...func(*messagingtest.Exchange)) *messagingtest.Exchange {
-		return attempt(number, status, after, append([]func(*messagingtest.Exchange){func(e *messagingtest.Exchange) {
+	send := func(number, status int, after time.Duration, change ...func(*fake.Exchange)) *fake.Exchange {
+		return attempt(number, status, after, append([]func(*fake.Exchange){func(e *fake.Exchange) {
 			e.Op, e.Request.Method, e.Request.Body = "trigger event", "POST", []byte("{}")
 			if status == 200 {
-				e.Effect = &messagingtest.Trigger{}
+				e.Effect = &fake.Trigger{}
 			}
 		}}, change...)...)
 	}
-	lost := func(e *messagingtest.Exchange) { e.Status, e.Fault = 0, "answer_lost" }
-	other := func(e *messagingtest.Exchange) { e.Request.Body = []byte("[]") }
-	client := func(e *messagingtest.Exchange) { e.Request.Header = http.Header{"User-Agent": {"curl/8"}} }
-	replay := func(e *messagingtest.Exchange) {
+	lost := func(e *fake.Exchange) { e.Status, e.Fault = 0, "answer_lost" }
+	other := func(e *fake.Exchange) { e.Request.Body = []byte("[]") }
+	client := func(e *fake.Exchange) { e.Request.Header = http.Header{"User-Agent": {"curl/8"}} }
+	replay := func(e *fake.Exchange) {
 		e.Request.Header = http.Header{history.ReplayHeader: {"1"}}
 	}
 	for name, test := range map[string]struct {
-		sends []*messagingtest.Exchange
+		sends []*fake.Exchange
 		want  int // what the last one is a duplicate of
 	}{
-		"carried out twice":           {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Second)}, 1},
-		"the first response was lost": {[]*messagingtest.Exchange{send(1, 200, 0, lost), send(2, 200, time.Second)}, 1},
-		"a refusal between":           {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 429, time.Second), send(3, 200, time.Minute)}, 1},
-		"a retry":                     {[]*messagingtest.Exchange{send(1, 429, 0), send(2, 200, time.Second)}, 0},
-		"refused the second time":     {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 429, time.Second)}, 0},
-		"another body":                {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Second, other)}, 0},
-		"another client":              {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Second, client)}, 1},
-		"a replay":                    {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Second, replay)}, 0},
-		"much later":                  {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Hour)}, 0},
+		"carried out twice":           {[]*fake.Exchange{send(1, 200, 0), send(2, 200, time.Second)}, 1},
+		"the first response was lost": {[]*fake.Exchange{send(1, 200, 0, lost), send(2, 200, time.Second)}, 1},
+		"a refusal between":           {[]*fake.Exchange{send(1, 200, 0), send(2, 429, time.Second), send(3, 200, time.Minute)}, 1},
+		"a retry":                     {[]*fake.Exchange{send(1, 429, 0), send(2, 200, time.Second)}, 0},
+		"refused the second time":     {[]*fake.Exchange{send(1, 200, 0), send(2, 429, time.Second)}, 0},
+		"another body":                {[]*fake.Exchange{send(1, 200, 0), send(2, 200, time.Second, other)}, 0},
+		"another client":              {[]*fake.Exchange{send(1, 200, 0), send(2, 200, time.Second, client)}, 1},
+		"a replay":                    {[]*fake.Exchange{send(1, 200, 0), send(2, 200, time.Second, replay)}, 0},
+		"much later":                  {[]*fake.Exchange{send(1, 200, 0), send(2, 200, time.Hour)}, 0},
 	} {
 		s := history.New(100, 1<<30)
 		for _, e := range test.sends {
@@ -131,12 +131,12 @@ func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
 func TestTheSameSendAfterAFailureIsLinkedToIt(t *testing.T) {
 	s := history.New(100, 1<<30)
 	number := 0
-	send := func(status int, after time.Duration, change ...func(*messagingtest.Exchange)) *history.Entry {
+	send := func(status int, after time.Duration, change ...func(*fake.Exchange)) *history.Entry {
 		number++
-		s.Add(attempt(number, status, after, append([]func(*messagingtest.Exchange){func(e *messagingtest.Exchange) {
+		s.Add(attempt(number, status, after, append([]func(*fake.Exchange){func(e *fake.Exchange) {
 			e.Op, e.Request.Method, e.Request.Body = "trigger event", "POST", []byte("{}")
 			if status == 200 {
-				e.Effect = &messagingtest.Trigger{}
+				e.Effect = &fake.Trigger{}
 			}
 		}}, change...)...))
 		e, _ := s.Get(number)
@@ -163,7 +163,7 @@ func TestTheSameSendAfterAFailureIsLinkedToIt(t *testing.T) {
 	assert.Equal(t, []int{9}, numbers(s.Failures(send(422, 2*time.Minute))), "also what was refused")
 	assert.Empty(t, s.Failures(send(200, time.Hour)), "much later")
 	send(502, 2*time.Hour)
-	assert.Empty(t, s.Failures(send(200, 2*time.Hour, func(e *messagingtest.Exchange) { e.Request.Body = []byte("[]") })), "another body")
+	assert.Empty(t, s.Failures(send(200, 2*time.Hour, func(e *fake.Exchange) { e.Request.Body = []byte("[]") })), "another body")
 	s.Mark("a test")
 	assert.Empty(t, s.Failures(send(200, 2*time.Hour)), "after a mark")
 	for range 20 {
@@ -184,38 +184,38 @@ func TestTheSameReadAfterAFailureIsNotLinked(t *testing.T) {
 func TestWhatComesAfterAMarkIsNoDuplicateAndNoAttempt(t *testing.T) {
 	s := history.New(100, 1<<30)
 	send := func(number, status int, effect any) *history.Entry {
-		s.Add(attempt(number, status, time.Duration(number)*time.Second, func(e *messagingtest.Exchange) {
+		s.Add(attempt(number, status, time.Duration(number)*time.Second, func(e *fake.Exchange) {
 			e.Op, e.Request.Method, e.Request.Body, e.Effect = "trigger event", "POST", []byte("{}"), effect
 		}))
 		e, _ := s.Get(number)
 		return e
 	}
-	send(1, 200, &messagingtest.Trigger{})
+	send(1, 200, &fake.Trigger{})
 	s.Mark("a test")
-	duplicate, _ := send(2, 200, &messagingtest.Trigger{}).DuplicateOf()
+	duplicate, _ := send(2, 200, &fake.Trigger{}).DuplicateOf()
 	assert.Zero(t, duplicate)
-	duplicate, _ = send(3, 200, &messagingtest.Trigger{}).DuplicateOf()
+	duplicate, _ = send(3, 200, &fake.Trigger{}).DuplicateOf()
 	assert.Equal(t, 2, duplicate)
 	send(4, 429, nil)
 	s.Mark("another")
-	assert.Equal(t, 1, send(5, 200, &messagingtest.Trigger{}).Attempt)
+	assert.Equal(t, 1, send(5, 200, &fake.Trigger{}).Attempt)
 }
 
 func TestADuplicateIsLinkedFromTheLatestSendThatIsStillKept(t *testing.T) {
 	s := history.New(2, 1<<30)
 	send := func(number int, effect any) {
-		s.Add(attempt(number, 200, time.Duration(number)*time.Second, func(e *messagingtest.Exchange) {
+		s.Add(attempt(number, 200, time.Duration(number)*time.Second, func(e *fake.Exchange) {
 			e.Op, e.Request.Method, e.Request.Body, e.Effect = "trigger event", "POST", []byte("{}"), effect
 		}))
 	}
 	for number := range 4 {
-		send(number+1, &messagingtest.Trigger{})
+		send(number+1, &fake.Trigger{})
 	}
 	third, _ := s.Get(3)
 	assert.Equal(t, 4, third.Duplicate())
 	send(5, nil) // refused
 	send(6, nil)
-	send(7, &messagingtest.Trigger{}) // a duplicate of one that is gone
+	send(7, &fake.Trigger{}) // a duplicate of one that is gone
 	for number := 6; number <= 7; number++ {
 		e, _ := s.Get(number)
 		assert.Zero(t, e.Duplicate())

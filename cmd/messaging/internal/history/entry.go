@@ -11,16 +11,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/memory"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // Entry is a recorded exchange. It is never modified. Its effect has no variables and no
 // values of a payload: decoded, they take many times the memory of the body, which has
 // them too.
 type Entry struct {
-	*messagingtest.Exchange
+	*fake.Exchange
 	// Skipped lists the parameters of a trigger that the service skipped.
 	Skipped []Skipped
 	// ReplayOf is the number of the request that this one repeats, or 0.
@@ -62,7 +61,7 @@ type Skipped struct {
 const skippedReason = "a timestamp is read only in UTC, with seconds and a Z at its end, such as 2026-11-21T09:00:00Z"
 
 // newEntry returns an entry that holds at most about maxBytes.
-func newEntry(e *messagingtest.Exchange, eventName func(id string) string, maxBytes int64) *Entry {
+func newEntry(e *fake.Exchange, eventName func(id string) string, maxBytes int64) *Entry {
 	kept := *e
 	kept.Effect = withoutValues(e.Effect)
 	kept.Customers = withoutDevices(e.Customers)
@@ -73,13 +72,13 @@ func newEntry(e *messagingtest.Exchange, eventName func(id string) string, maxBy
 			entry.eventName = eventName(id)
 		}
 	}
-	if trigger, ok := e.Effect.(*messagingtest.Trigger); ok && len(trigger.Skipped) > 0 {
+	if trigger, ok := e.Effect.(*fake.Trigger); ok && len(trigger.Skipped) > 0 {
 		payload := entry.Payload()
 		for _, name := range trigger.Skipped {
 			entry.Skipped = append(entry.Skipped, Skipped{name, validJSON(payload[name]), skippedReason})
 		}
 	}
-	if email, ok := e.Effect.(*messagingtest.EmailBroadcast); ok && len(e.Request.Body) > maxDecoded {
+	if email, ok := e.Effect.(*fake.EmailBroadcast); ok && len(e.Request.Body) > maxDecoded {
 		entry.variables = rawValues(email.Variables)
 	}
 	if entry.size = memory.SizeOf(entry) + besideEntry; entry.size > maxBytes {
@@ -104,11 +103,11 @@ func rawValues(values map[string]any) map[string]json.RawMessage {
 // withoutValues returns an effect without the values that its body has too.
 func withoutValues(effect any) any {
 	switch effect := effect.(type) {
-	case *messagingtest.EmailBroadcast:
+	case *fake.EmailBroadcast:
 		kept := *effect
 		kept.Variables = nil
 		return &kept
-	case *messagingtest.Trigger:
+	case *fake.Trigger:
 		kept := *effect
 		kept.Values = nil
 		return &kept
@@ -119,7 +118,7 @@ func withoutValues(effect any) any {
 
 // withoutDevices returns changes without the devices of the customers: otherwise each
 // change of a customer would keep all of them again.
-func withoutDevices(changes []messagingtest.CustomerChange) []messagingtest.CustomerChange {
+func withoutDevices(changes []fake.CustomerChange) []fake.CustomerChange {
 	kept := slices.Clone(changes)
 	for i := range kept {
 		kept[i].Customer.Devices = nil
@@ -150,16 +149,16 @@ func (e *Entry) cut() {
 	}
 	e.Problems = problems
 	switch effect := e.Effect.(type) {
-	case *messagingtest.EmailBroadcast:
+	case *fake.EmailBroadcast:
 		e.variables = nil
 		effect.Message, effect.Subject = firstText(effect.Message), firstText(effect.Subject)
 		effect.CC, effect.BCC, effect.ReplyTo = nil, nil, nil
 		effect.Recipients = nil
-	case *messagingtest.PushBroadcast:
+	case *fake.PushBroadcast:
 		kept := *effect
 		kept.Message, kept.Subject, kept.Recipients = firstText(effect.Message), firstText(effect.Subject), nil
 		e.Effect = &kept
-	case *messagingtest.Trigger:
+	case *fake.Trigger:
 		effect.Skipped = first(effect.Skipped, keptItems)
 		if effect.Customer != nil {
 			customer := *effect.Customer
@@ -228,13 +227,13 @@ const (
 // Kind returns what the request created, or "".
 func (e *Entry) Kind() Kind {
 	switch e.Effect.(type) {
-	case *messagingtest.EmailBroadcast:
+	case *fake.EmailBroadcast:
 		return EmailBroadcast
-	case *messagingtest.PushBroadcast:
+	case *fake.PushBroadcast:
 		return PushBroadcast
-	case *messagingtest.Trigger:
+	case *fake.Trigger:
 		return Trigger
-	case *messaging.Event:
+	case *fake.Event:
 		return Event
 	default:
 		return ""
@@ -246,7 +245,7 @@ func (e *Entry) Kind() Kind {
 const ReplayHeader = "Messaging-Sandbox-Replay"
 
 // takeReplay removes the mark of a replay from the header, and returns its number.
-func takeReplay(e *messagingtest.Exchange) int {
+func takeReplay(e *fake.Exchange) int {
 	mark := e.Request.Header.Get(ReplayHeader)
 	if mark == "" {
 		return 0

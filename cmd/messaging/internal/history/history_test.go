@@ -14,15 +14,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/memory"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
-func exchange(number int) *messagingtest.Exchange {
-	return &messagingtest.Exchange{Number: number, Op: "list events", At: time.Now(), Status: 200,
-		Request: messagingtest.Request{Method: "GET", Path: "/v1/events"}}
+func exchange(number int) *fake.Exchange {
+	return &fake.Exchange{Number: number, Op: "list events", At: time.Now(), Status: 200,
+		Request: fake.Request{Method: "GET", Path: "/v1/events"}}
 }
 
 func numbers(entries []*history.Entry) []int {
@@ -58,7 +57,7 @@ func TestStoreKeepsTheLatest(t *testing.T) {
 
 func TestStoreKeepsItsBytesAndAlwaysTheLatest(t *testing.T) {
 	s := history.New(100, 200_000)
-	large := func(number int) *messagingtest.Exchange {
+	large := func(number int) *fake.Exchange {
 		e := exchange(number)
 		e.ResponseBody = make([]byte, 90_000)
 		return e
@@ -101,16 +100,16 @@ func TestEntryThatIsTooLargeKeepsTheBeginningOfEachPart(t *testing.T) {
 	body := []byte(`{"subject":"s","payload":{"a":"` + string(bytes.Repeat([]byte("x"), 300_000)) + `"}}`)
 	for name, effect := range map[string]any{
 		"a refused request": nil,
-		"an email": &messagingtest.EmailBroadcast{Subject: "s", Message: string(body), CC: many,
-			Recipients: []messagingtest.Recipient{{Segments: many}}},
-		"a push": &messagingtest.PushBroadcast{Subject: "s", Message: string(body)},
-		"a trigger": &messagingtest.Trigger{EventName: "e", Skipped: []string{"a"},
-			Customer: &messaging.CustomerParams{CustomerID: "c-1", Devices: make([]messaging.Device, 10_000)}},
+		"an email": &fake.EmailBroadcast{Subject: "s", Message: string(body), CC: many,
+			Recipients: []fake.Recipient{{Segments: many}}},
+		"a push": &fake.PushBroadcast{Subject: "s", Message: string(body)},
+		"a trigger": &fake.Trigger{EventName: "e", Skipped: []string{"a"},
+			Customer: &fake.CustomerParams{CustomerID: "c-1", Devices: make([]fake.Device, 10_000)}},
 	} {
 		s := history.New(10, 400_000)
 		e := exchange(1)
 		e.Effect, e.Request.Body, e.ResponseBody = effect, body, body
-		e.Customers = make([]messagingtest.CustomerChange, 5000)
+		e.Customers = make([]fake.CustomerChange, 5000)
 		e.Problems = map[string][]string{}
 		for _, path := range many {
 			e.Problems[path] = []string{"is required"}
@@ -128,21 +127,21 @@ func TestEntryThatIsTooLargeKeepsTheBeginningOfEachPart(t *testing.T) {
 
 func TestStoreCountsWhatAnEntryHoldsBesideItsBody(t *testing.T) {
 	const limit = 1 << 20
-	entries := map[string]func(*messagingtest.Exchange){
-		"many problems": func(e *messagingtest.Exchange) {
+	entries := map[string]func(*fake.Exchange){
+		"many problems": func(e *fake.Exchange) {
 			e.Problems = map[string][]string{}
 			for i := range 2500 {
 				e.Problems[fmt.Sprint("recipients.", i)] = []string{"must be an object"}
 			}
 		},
-		"many headers": func(e *messagingtest.Exchange) {
+		"many headers": func(e *fake.Exchange) {
 			e.Request.Header = http.Header{}
 			for i := range 2500 {
 				e.Request.Header[fmt.Sprint("X-", i)] = []string{"value"}
 			}
 		},
-		"recipients": func(e *messagingtest.Exchange) {
-			e.Effect = &messagingtest.PushBroadcast{Recipients: []messagingtest.Recipient{{Customers: make([]messaging.CustomerParams, 2000)}}}
+		"recipients": func(e *fake.Exchange) {
+			e.Effect = &fake.PushBroadcast{Recipients: []fake.Recipient{{Customers: make([]fake.CustomerParams, 2000)}}}
 		},
 	}
 	for name, fill := range entries {
@@ -156,8 +155,8 @@ func TestStoreCountsWhatAnEntryHoldsBesideItsBody(t *testing.T) {
 	}
 	s := history.New(1000, 100*limit)
 	e := exchange(1)
-	e.Customers = []messagingtest.CustomerChange{{Customer: messagingtest.Customer{
-		CustomerParams: messaging.CustomerParams{Devices: make([]messaging.Device, 10_000)}}}}
+	e.Customers = []fake.CustomerChange{{Customer: fake.Customer{
+		CustomerParams: fake.CustomerParams{Devices: make([]fake.Device, 10_000)}}}}
 	s.Add(e)
 	entry, _ := s.Get(1)
 	assert.Empty(t, entry.Customers[0].Customer.Devices, "an entry does not keep them")
@@ -179,7 +178,7 @@ func TestSearchReadsEscapesAndCapitals(t *testing.T) {
 
 func TestStoreCountsKinds(t *testing.T) {
 	s := history.New(3, 1<<30)
-	effects := []any{&messagingtest.EmailBroadcast{}, &messagingtest.PushBroadcast{}, &messagingtest.Trigger{}, &messaging.Event{}, nil}
+	effects := []any{&fake.EmailBroadcast{}, &fake.PushBroadcast{}, &fake.Trigger{}, &fake.Event{}, nil}
 	for i, effect := range effects {
 		e := exchange(i + 1)
 		e.Effect = effect
@@ -309,23 +308,23 @@ func TestFindAndCountCountsBeyondThePage(t *testing.T) {
 
 func TestQueryTerms(t *testing.T) {
 	now := time.Now()
-	entries := map[string]*messagingtest.Exchange{
-		"email": {Op: "send email broadcast", Status: 200, At: now, Effect: &messagingtest.EmailBroadcast{Subject: "We have Moved",
-			Email: "news@acme.test", BCC: []string{"audit@acme.test"}, Recipients: []messagingtest.Recipient{{Customers: []messaging.CustomerParams{
+	entries := map[string]*fake.Exchange{
+		"email": {Op: "send email broadcast", Status: 200, At: now, Effect: &fake.EmailBroadcast{Subject: "We have Moved",
+			Email: "news@acme.test", BCC: []string{"audit@acme.test"}, Recipients: []fake.Recipient{{Customers: []fake.CustomerParams{
 				{Email: "Ada@Example.com", CustomerID: "c-7", PhoneNo: "+4930"}}}}},
-			Customers: []messagingtest.CustomerChange{{Customer: messagingtest.Customer{Number: 12,
-				CustomerParams: messaging.CustomerParams{CustomerID: "C-7"}}}},
-			Request: messagingtest.Request{Method: "POST", Path: "/v1/broadcast/send/email", Body: []byte(`{"subject":"We have Moved"}`)}},
-		"push": {Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &messagingtest.PushBroadcast{Subject: "Hi"}},
+			Customers: []fake.CustomerChange{{Customer: fake.Customer{Number: 12,
+				CustomerParams: fake.CustomerParams{CustomerID: "C-7"}}}},
+			Request: fake.Request{Method: "POST", Path: "/v1/broadcast/send/email", Body: []byte(`{"subject":"We have Moved"}`)}},
+		"push": {Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &fake.PushBroadcast{Subject: "Hi"}},
 		"trigger": {Op: "trigger event", Status: 200, Took: 200 * time.Millisecond, At: now.Add(-time.Hour),
-			Effect: &messagingtest.Trigger{EventID: "e-1",
+			Effect: &fake.Trigger{EventID: "e-1",
 				EventName: "Order shipped",
 				Email:     "grace@example.com", Skipped: []string{"at"}},
-			Request: messagingtest.Request{Body: []byte(`{"payload":{"at":"today"}}`)}},
+			Request: fake.Request{Body: []byte(`{"payload":{"at":"today"}}`)}},
 		"refused": {Op: "trigger event", Status: 422, At: now, Problems: map[string][]string{"payload.order": {"is required"}},
-			Request: messagingtest.Request{Body: []byte(`{"event_id":"e-2","payload":{"email":"eve@example.com"}}`)}},
+			Request: fake.Request{Body: []byte(`{"event_id":"e-2","payload":{"email":"eve@example.com"}}`)}},
 		"foreign": {Op: "list customers", Status: 401, At: now, ForeignKey: true,
-			Request: messagingtest.Request{Path: "/v1/customers", Method: "GET", Query: url.Values{"emails": {"bob@example.com"}},
+			Request: fake.Request{Path: "/v1/customers", Method: "GET", Query: url.Values{"emails": {"bob@example.com"}},
 				Header: http.Header{"User-Agent": {"acme/1.0"}, "X-Authorization": {"REDACTED"}}}, ResponseHeader: http.Header{"Retry-After": {"77"}}},
 	}
 	tests := map[string][]string{
@@ -431,7 +430,7 @@ func TestParseReportsUnknownKeys(t *testing.T) {
 func TestEntryListsSkippedValuesAsTheyWereSent(t *testing.T) {
 	s := history.New(1, 1<<30)
 	e := exchange(1)
-	e.Effect = &messagingtest.Trigger{Skipped: []string{"at", "until"}}
+	e.Effect = &fake.Trigger{Skipped: []string{"at", "until"}}
 	e.Request.Body = []byte(`{"payload":{"at":"21.11.2026","until":17}}`)
 	s.Add(e)
 	entry, _ := s.Get(1)
@@ -451,7 +450,7 @@ func BenchmarkSearchOf100000Requests(b *testing.B) {
 		e.Request.Body = fmt.Appendf(nil, `{"event_id":"5eed0000-0000-4000-8000-000000000001","payload":{"email":"customer-%d@example.com",`+
 			`"order":"A-%d","shipped_at":"2026-12-01T09:00:00Z"}}`, i, i)
 		e.ResponseBody = []byte(`{"success":true,"data":true,"message":"Event successfully triggered"}`)
-		e.Effect = &messagingtest.Trigger{EventID: "5eed0000-0000-4000-8000-000000000001", EventName: "order shipped"}
+		e.Effect = &fake.Trigger{EventID: "5eed0000-0000-4000-8000-000000000001", EventName: "order shipped"}
 		s.Add(e)
 	}
 	query, err := history.Parse("nowhere")

@@ -14,11 +14,10 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // Query selects entries. The zero Query selects all.
@@ -358,9 +357,9 @@ func (e *Entry) pathContains(part string) bool {
 // Subject returns the subject of a broadcast, even if it was not carried out.
 func (e *Entry) Subject() string {
 	switch effect := e.Effect.(type) {
-	case *messagingtest.EmailBroadcast:
+	case *fake.EmailBroadcast:
 		return effect.Subject
-	case *messagingtest.PushBroadcast:
+	case *fake.PushBroadcast:
 		return effect.Subject
 	case nil:
 		var body struct {
@@ -378,9 +377,9 @@ func (e *Entry) Subject() string {
 // of the event at the time, if it existed.
 func (e *Entry) EventName() (id, name string) {
 	switch effect := e.Effect.(type) {
-	case *messagingtest.Trigger:
+	case *fake.Trigger:
 		return effect.EventID, effect.EventName
-	case *messaging.Event:
+	case *fake.Event:
 		return effect.ID, effect.Name
 	case nil:
 		switch e.Op {
@@ -419,13 +418,13 @@ func (e *Entry) decode(into any) {
 // carried out has no recipients: its body is searched.
 func (e *Entry) anyRecipient(part string) bool {
 	switch effect := e.Effect.(type) {
-	case *messagingtest.EmailBroadcast:
+	case *fake.EmailBroadcast:
 		addresses := slices.Concat([]string{effect.Email}, effect.CC, effect.BCC)
 		return effect.AllCustomers || slices.ContainsFunc(addresses, func(a string) bool { return containsFold(a, part) }) ||
 			anyCustomer(effect.Recipients, part)
-	case *messagingtest.PushBroadcast:
+	case *fake.PushBroadcast:
 		return effect.AllCustomers || anyCustomer(effect.Recipients, part)
-	case *messagingtest.Trigger:
+	case *fake.Trigger:
 		return containsFold(effect.Email, part) || effect.Customer != nil && isCustomer(*effect.Customer, part)
 	case nil:
 		return len(e.Request.Body) > 0 && containsFold(unescaped(e.Request.Body), part)
@@ -434,20 +433,20 @@ func (e *Entry) anyRecipient(part string) bool {
 	}
 }
 
-func anyCustomer(recipients []messagingtest.Recipient, part string) bool {
-	return slices.ContainsFunc(recipients, func(r messagingtest.Recipient) bool {
-		return slices.ContainsFunc(r.Customers, func(c messaging.CustomerParams) bool { return isCustomer(c, part) })
+func anyCustomer(recipients []fake.Recipient, part string) bool {
+	return slices.ContainsFunc(recipients, func(r fake.Recipient) bool {
+		return slices.ContainsFunc(r.Customers, func(c fake.CustomerParams) bool { return isCustomer(c, part) })
 	})
 }
 
-func isCustomer(c messaging.CustomerParams, part string) bool {
+func isCustomer(c fake.CustomerParams, part string) bool {
 	return containsFold(c.Email, part) || containsFold(c.CustomerID, part) || containsFold(c.PhoneNo, part)
 }
 
 // changes reports whether the request created or updated the customer with a number or a
 // customer id.
 func (e *Entry) changes(customer string) bool {
-	return slices.ContainsFunc(e.Customers, func(c messagingtest.CustomerChange) bool {
+	return slices.ContainsFunc(e.Customers, func(c fake.CustomerChange) bool {
 		return strconv.Itoa(c.Customer.Number) == customer || strings.EqualFold(c.Customer.CustomerID, customer)
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // Store keeps the latest entries. It is safe for concurrent use.
@@ -73,7 +73,7 @@ type handled struct {
 }
 
 // Add adds an exchange, and removes the oldest entries that exceed the limits.
-func (s *Store) Add(e *messagingtest.Exchange) {
+func (s *Store) Add(e *fake.Exchange) {
 	entry := newEntry(e, s.EventName, s.maxBytes/2)
 	entry.noteFinder = s.noteFinder
 	entry.Delivery() // finds it out before the lock, to count it

@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 func TestAValueIsFoundByTheEndOfItsPath(t *testing.T) {
-	e := &Entry{Exchange: &messagingtest.Exchange{Request: messagingtest.Request{Body: []byte(
+	e := &Entry{Exchange: &fake.Exchange{Request: fake.Request{Body: []byte(
 		`{"recipients":[{"customers":[{"email":"ada@example.com"},{"email":"grace@example.com","vip":true}]}],` +
 			`"parcels":12345678901234567890}`)}}}
 	for text, want := range map[string]bool{

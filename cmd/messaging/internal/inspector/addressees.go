@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // addressees returns the first customers that a request names, also if it was refused, and how many it names. The
@@ -17,7 +16,7 @@ func addressees(e *history.Entry, most int) (names []string, count int) {
 			names = append(names, name)
 		}
 	}
-	addAll := func(recipients []messagingtest.Recipient) {
+	addAll := func(recipients []fake.Recipient) {
 		for _, r := range recipients {
 			for _, c := range r.Customers {
 				add(nameOf(c))
@@ -25,11 +24,11 @@ func addressees(e *history.Entry, most int) (names []string, count int) {
 		}
 	}
 	switch effect := e.Effect.(type) {
-	case *messagingtest.EmailBroadcast:
+	case *fake.EmailBroadcast:
 		addAll(effect.Recipients)
-	case *messagingtest.PushBroadcast:
+	case *fake.PushBroadcast:
 		addAll(effect.Recipients)
-	case *messagingtest.Trigger:
+	case *fake.Trigger:
 		add(who(effect))
 	case nil:
 		for _, name := range requestedAddressees(e) {
@@ -41,11 +40,11 @@ func addressees(e *history.Entry, most int) (names []string, count int) {
 
 // audienceOf returns whether a broadcast is for all customers, and for which segments.
 func audienceOf(e *history.Entry) (everyone bool, segments []string) {
-	var recipients []messagingtest.Recipient
+	var recipients []fake.Recipient
 	switch effect := e.Effect.(type) {
-	case *messagingtest.EmailBroadcast:
+	case *fake.EmailBroadcast:
 		everyone, recipients = effect.AllCustomers, effect.Recipients
-	case *messagingtest.PushBroadcast:
+	case *fake.PushBroadcast:
 		everyone, recipients = effect.AllCustomers, effect.Recipients
 	}
 	for _, r := range recipients {
@@ -66,7 +65,7 @@ func requestedAddressees(e *history.Entry) (names []string) {
 		_, recipients := requestedRecipients(e)
 		for _, r := range recipients {
 			for _, raw := range r.Customers {
-				var c messaging.CustomerParams
+				var c fake.CustomerParams
 				_ = json.Unmarshal(raw, &c) // another value names nobody
 				names = append(names, nameOf(c))
 			}
@@ -76,9 +75,9 @@ func requestedAddressees(e *history.Entry) (names []string) {
 }
 
 // nameOf returns the address of a customer, or else what else names it.
-func nameOf(c messaging.CustomerParams) string { return cmp.Or(c.Email, c.CustomerID, c.PhoneNo) }
+func nameOf(c fake.CustomerParams) string { return cmp.Or(c.Email, c.CustomerID, c.PhoneNo) }
 
-func who(t *messagingtest.Trigger) string {
+func who(t *fake.Trigger) string {
 	if t.Email != "" {
 		return t.Email
 	}
@@ -90,7 +89,7 @@ func requestedCustomer(e *history.Entry) string {
 	payload := e.Payload()
 	var email string
 	_ = json.Unmarshal(payload["email"], &email) // a value of another type is left out
-	var customer messaging.CustomerParams
+	var customer fake.CustomerParams
 	_ = json.Unmarshal(payload["customer"], &customer)
 	return cmp.Or(email, nameOf(customer))
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 var (
@@ -191,7 +191,7 @@ func TestDescriptionOfTheServiceIsOfThisSandboxAndIsNotRecorded(t *testing.T) {
 }
 
 func TestCustomersAreIdentifiedByTheConfiguredField(t *testing.T) {
-	f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.Identifier = messagingtest.CustomerID })
+	f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.Identifier = fake.CustomerID })
 	assert.Equal(t, 422, f.send("POST", "/v1/events/trigger", skippedBody))
 	assert.Contains(t, f.get("/api/requests/1").Body, "is required as the customer identifier")
 }

@@ -4,17 +4,16 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // emailView is what the tabs of an email show. Each method does the work of one tab, so
 // that a tab does not wait for that of others.
 type emailView struct {
-	*messagingtest.EmailBroadcast
+	*fake.EmailBroadcast
 	entry *history.Entry
 
 	checked  bool // whether findings has what check returns
@@ -112,7 +111,7 @@ func cutText(text string) string {
 	return strings.ToValidUTF8(text[:maxShown], "") + "…"
 }
 
-func emailFacts(b *messagingtest.EmailBroadcast) []fact {
+func emailFacts(b *fake.EmailBroadcast) []fact {
 	return []fact{
 		{"From", []string{b.SenderName + " <" + b.SenderEmail + ">"}},
 		{"Also to", []string{b.Email}},
@@ -123,7 +122,7 @@ func emailFacts(b *messagingtest.EmailBroadcast) []fact {
 	}
 }
 
-func schedule(s *messaging.Schedule) fact {
+func schedule(s *fake.Schedule) fact {
 	if s == nil {
 		return fact{"Schedule", []string{"immediately"}}
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // isAlike reports whether two requests differ in nothing but white space and the order of keys.
@@ -168,7 +168,7 @@ func eventName(e *history.Entry) string {
 // customerAndEvent returns the customer and the event of a trigger, or "" if one of them is missing.
 func customerAndEvent(e *history.Entry) string {
 	customer := ""
-	if trigger, ok := e.Effect.(*messagingtest.Trigger); ok {
+	if trigger, ok := e.Effect.(*fake.Trigger); ok {
 		customer = who(trigger)
 	} else {
 		customer = requestedCustomer(e)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 func (in *Inspector) dump(w http.ResponseWriter, _ *http.Request) {
@@ -102,7 +103,7 @@ func wrongType(err error) string {
 	}
 	want := map[reflect.Kind]string{reflect.Struct: "an object", reflect.String: "a text", reflect.Bool: "true or false",
 		reflect.Slice: "a list", reflect.Int: "a whole number", reflect.Float64: "a number"}[wrong.Type.Kind()]
-	if wrong.Type == reflect.TypeFor[sandbox.Duration]() {
+	if wrong.Type == reflect.TypeFor[fake.Duration]() {
 		want = `a text such as "7s"`
 	}
 	if want == "" {
@@ -116,7 +117,7 @@ func wrongType(err error) string {
 }
 
 func (in *Inspector) addFault(w http.ResponseWriter, r *http.Request) {
-	rule := sandbox.NewRule()
+	rule := fake.NewRule()
 	if !readControl(w, r, &rule) {
 		return
 	}
@@ -168,7 +169,7 @@ func replayStatus(err error) int {
 
 func (in *Inspector) outage(w http.ResponseWriter, r *http.Request) {
 	var body struct {
-		For sandbox.Duration `json:"for"`
+		For fake.Duration `json:"for"`
 	}
 	if !readControl(w, r, &body) {
 		return

@@ -8,7 +8,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 func TestTheDateIsBelowTheLastRowOfALaterDay(t *testing.T) {
@@ -17,7 +17,7 @@ func TestTheDateIsBelowTheLastRowOfALaterDay(t *testing.T) {
 	var entries []*history.Entry
 	var rows []row
 	for i, day := range []int{0, 0, -1, -1, -3} {
-		e := &history.Entry{Exchange: &messagingtest.Exchange{Number: 9 - i, At: at.AddDate(0, 0, day), Op: "list events"}}
+		e := &history.Entry{Exchange: &fake.Exchange{Number: 9 - i, At: at.AddDate(0, 0, day), Op: "list events"}}
 		entries, rows = append(entries, e), append(rows, newRow(e))
 	}
 	assert.Equal(t, "2026-01-02", rows[0].Date, "alone, a row has its date")

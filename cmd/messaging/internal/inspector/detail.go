@@ -17,7 +17,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // entryDetail is what the detail of a request, a broadcast or a trigger shows. Its methods
@@ -34,10 +34,10 @@ type entryDetail struct {
 
 	Outcome  outcomeView
 	Email    *emailView
-	Push     *messagingtest.PushBroadcast
+	Push     *fake.PushBroadcast
 	Trigger  *triggerView
 	Refused  *refusedTrigger
-	Audience []messagingtest.Recipient
+	Audience []fake.Recipient
 	Attempts []attempt // of a call, in their order, if there are several
 
 	in      *Inspector
@@ -195,13 +195,13 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	d.Sub = joined(what, fmt.Sprintf("request %s · %s · %s", words.Thousands(e.Number), words.Recent(e.At)+e.At.Format(".000"),
 		took(e.Took)))
 	switch effect := e.Effect.(type) {
-	case *messagingtest.EmailBroadcast:
+	case *fake.EmailBroadcast:
 		d.Email, d.Audience = &emailView{EmailBroadcast: effect, entry: e}, effect.Recipients
 		d.Facts = emailFacts(effect)
-	case *messagingtest.PushBroadcast:
+	case *fake.PushBroadcast:
 		d.Push, d.Audience = effect, effect.Recipients
 		d.Facts = []fact{schedule(effect.Schedule), {"WhatsApp template", []string{effect.WhatsAppTemplateID}}}
-	case *messagingtest.Trigger:
+	case *fake.Trigger:
 		d.Trigger = in.newTrigger(e, effect)
 		d.Sub = "For " + who(effect) + " · " + d.Sub
 	}

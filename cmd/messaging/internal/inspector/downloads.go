@@ -8,7 +8,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // body responds with the body of a request as it was sent. It is never shown in a tab.
@@ -30,7 +30,7 @@ func (in *Inspector) download(w http.ResponseWriter, r *http.Request) {
 		respondError(w, http.StatusNotFound, noItem)
 		return
 	}
-	email, isEmail := e.Effect.(*messagingtest.EmailBroadcast)
+	email, isEmail := e.Effect.(*fake.EmailBroadcast)
 	if form != "eml" || !isEmail {
 		respondError(w, http.StatusNotFound, noItem)
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -52,15 +53,15 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 		}
 	}
 	d := faultsDetail{Form: form, Rules: in.box.Rules(), UsedUp: in.box.UsedUp(), Operations: service.Served(),
-		Kinds: sandbox.FaultKinds, Op: defaultFaultOp}
+		Kinds: fake.FaultKinds, Op: defaultFaultOp}
 	if r.Method == http.MethodGet && r.URL.Query().Has("op") {
 		d.Op = r.URL.Query().Get("op")
 	}
-	if !sandbox.IsServed(d.Op) {
+	if !fake.IsServed(d.Op) {
 		d.Op = "" // any
 	}
 	for i, preset := range sandbox.Presets {
-		d.Presets = append(d.Presets, presetView{i, preset.Name, preset.About, preset.Rule.Fault.Expect(d.Op), preset.Rule.Fault.Retried(d.Op)})
+		d.Presets = append(d.Presets, presetView{i, preset.Name, preset.About, sandbox.Expect(preset.Rule.Fault, d.Op), sandbox.Retried(preset.Rule.Fault, d.Op)})
 	}
 	d.Failed = in.latestFailed()
 	p.Detail = d
@@ -97,17 +98,17 @@ func (in *Inspector) postFault(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, rulesPath, http.StatusSeeOther)
 }
 
-func formRule(r *http.Request) (sandbox.Rule, error) {
+func formRule(r *http.Request) (fake.Rule, error) {
 	if preset := r.PostFormValue("preset"); preset != "" {
 		i, err := strconv.Atoi(preset)
 		if err != nil || i < 0 || i >= len(sandbox.Presets) {
-			return sandbox.Rule{}, fmt.Errorf("unknown preset %q", preset)
+			return fake.Rule{}, fmt.Errorf("unknown preset %q", preset)
 		}
 		rule := sandbox.Presets[i].Rule
 		rule.Op = r.PostFormValue("op")
 		return rule, nil
 	}
-	rule := sandbox.Rule{Op: r.PostFormValue("op"), Fault: sandbox.Fault{Kind: r.PostFormValue("kind"), Body: r.PostFormValue("body")}}
+	rule := fake.Rule{Op: r.PostFormValue("op"), Fault: fake.Fault{Kind: r.PostFormValue("kind"), Body: r.PostFormValue("body")}}
 	for _, field := range []struct {
 		name string
 		into *int
@@ -201,7 +202,7 @@ func kindName(kind string) string {
 }
 
 // describeFault returns what a fault does, in words.
-func describeFault(f sandbox.Fault) string {
+func describeFault(f fake.Fault) string {
 	after := time.Duration(f.After)
 	switch f.Kind {
 	case "answer_lost":
@@ -218,7 +219,7 @@ func describeFault(f sandbox.Fault) string {
 }
 
 // describeRequests returns which requests fail, in words.
-func describeRequests(r sandbox.Rule) string {
+func describeRequests(r fake.Rule) string {
 	text := "all"
 	switch {
 	case r.Count == 1:

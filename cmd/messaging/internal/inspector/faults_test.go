@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 func TestFaultsOfTheFormAndThePresets(t *testing.T) {
@@ -31,8 +31,8 @@ func TestFaultsOfTheFormAndThePresets(t *testing.T) {
 	require.Len(t, rules, 2)
 	assert.Equal(t, "create event", rules[0].Op)
 	assert.Equal(t, "unknown", rules[0].Delivery)
-	assert.Equal(t, sandbox.Rule{Op: "list events", Skip: 1, Probability: 0.5, Seed: 4,
-		Fault: sandbox.Fault{Kind: "slow", After: sandbox.Duration(2 * time.Second)}}, rules[1].Rule)
+	assert.Equal(t, fake.Rule{Op: "list events", Skip: 1, Probability: 0.5, Seed: 4,
+		Fault: fake.Fault{Kind: "slow", After: fake.Duration(2 * time.Second)}}, rules[1].Rule)
 	assert.Equal(t, 0, f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`))
 	assert.Equal(t, 200, f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`))
 

@@ -9,11 +9,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // The items of the API. Their fields are the contract with tests in any
@@ -184,15 +183,15 @@ type customerChange struct {
 func newBroadcastItem(e *history.Entry) broadcastItem {
 	item := broadcastItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), Kind: e.Kind(), Segments: []string{},
 		Customers: []customerChange{}}
-	var recipients []messagingtest.Recipient
-	var schedule *messaging.Schedule
+	var recipients []fake.Recipient
+	var schedule *fake.Schedule
 	switch b := e.Effect.(type) {
-	case *messagingtest.EmailBroadcast:
+	case *fake.EmailBroadcast:
 		item.SenderEmail, item.SenderName, item.Email, item.Subject = b.SenderEmail, b.SenderName, b.Email, b.Subject
 		item.CC, item.BCC, item.ReplyTo, item.Message = b.CC, b.BCC, b.ReplyTo, b.Message
 		item.TemplateID, item.EmailTemplateID, item.Variables = b.TemplateID, b.EmailTemplateID, validObject(e.Variables())
 		item.MessageType, item.AllCustomers, recipients, schedule = b.MessageType, b.AllCustomers, b.Recipients, b.Schedule
-	case *messagingtest.PushBroadcast:
+	case *fake.PushBroadcast:
 		item.Subject, item.Message, item.WhatsAppTemplateID = b.Subject, b.Message, b.WhatsAppTemplateID
 		item.AllCustomers, recipients, schedule = b.AllCustomers, b.Recipients, b.Schedule
 	}
@@ -232,7 +231,7 @@ func validObject(o map[string]json.RawMessage) rawObject {
 }
 
 func newTriggerItem(e *history.Entry) triggerItem {
-	t := e.Effect.(*messagingtest.Trigger)
+	t := e.Effect.(*fake.Trigger)
 	item := triggerItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), EventID: t.EventID, Event: t.EventName, Email: t.Email,
 		Values: validObject(e.Values()), Skipped: skipped(e)}
 	for _, c := range e.Customers {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 func TestMarkupHasAClassForEachPartOfATag(t *testing.T) {
@@ -50,14 +50,14 @@ func TestASourceInReadableLinesKeepsThem(t *testing.T) {
 		"<div>\n<p>Hi</p><p>you</p>\n</div>": 3, "<p>a</p><p>b</p>": 1,
 		"<p>" + long[:120] + "</p><p>b</p>": 2, "<div>\n<p>a</p><p>" + long + "</p>\n</div>": 4,
 	} {
-		view := &emailView{EmailBroadcast: &messagingtest.EmailBroadcast{Message: message}}
+		view := &emailView{EmailBroadcast: &fake.EmailBroadcast{Message: message}}
 		assert.Len(t, view.Lines(), want, message)
 		assert.Equal(t, want > strings.Count(message, "\n")+1, view.AreLinesAdded(), message)
 	}
 }
 
 func linesOf(message string) []sourceLine {
-	return (&emailView{EmailBroadcast: &messagingtest.EmailBroadcast{Message: message}}).Lines()
+	return (&emailView{EmailBroadcast: &fake.EmailBroadcast{Message: message}}).Lines()
 }
 
 func TestASourceWithTooManyTagsHasLinesWithoutColors(t *testing.T) {

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // people are the customers that a request created or updated: a page of those that a filter
 // selects.
 type people struct {
 	Find  string // the filter
-	Shown []messagingtest.CustomerChange
+	Shown []fake.CustomerChange
 	Range string // which are shown, or "" if all are
 	// Back and Next are the URLs of the other pages, or "".
 	Back, Next string
@@ -24,12 +24,12 @@ type people struct {
 }
 
 // newPeople returns the page of the customers that the URL names.
-func newPeople(changes []messagingtest.CustomerChange, path string, query url.Values) people {
+func newPeople(changes []fake.CustomerChange, path string, query url.Values) people {
 	p := people{Find: strings.TrimSpace(query.Get("find")), Path: path, Query: query.Get("q")}
 	found := changes
 	if p.Find != "" {
 		part := strings.ToLower(p.Find)
-		found = slices.DeleteFunc(slices.Clone(changes), func(c messagingtest.CustomerChange) bool { return !isNamed(c.Customer, part) })
+		found = slices.DeleteFunc(slices.Clone(changes), func(c fake.CustomerChange) bool { return !isNamed(c.Customer, part) })
 	}
 	from, _ := strconv.Atoi(query.Get("from")) // what is not a number is the first page
 	from = max(0, min(from-1, len(found)-1)) / maxRows * maxRows
@@ -68,7 +68,7 @@ func describeRange(from, to, found, all int) string {
 
 // isNamed reports whether a name, an address or an id of a customer contains a part, which
 // is in lower case.
-func isNamed(c messagingtest.Customer, part string) bool {
+func isNamed(c fake.Customer, part string) bool {
 	return slices.ContainsFunc([]string{c.Email, c.CustomerID, c.PhoneNo, c.FirstName + " " + c.LastName}, func(text string) bool {
 		return strings.Contains(strings.ToLower(text), part)
 	})

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // preview responds with the content of an email broadcast, but only to the frame of its
@@ -22,7 +22,7 @@ func (in *Inspector) preview(w http.ResponseWriter, r *http.Request) {
 		respondError(w, http.StatusNotFound, "there is no broadcast with this number")
 		return
 	}
-	broadcast, ok := e.Effect.(*messagingtest.EmailBroadcast)
+	broadcast, ok := e.Effect.(*fake.EmailBroadcast)
 	if !ok {
 		respondError(w, http.StatusNotFound, "this is not an email broadcast")
 		return

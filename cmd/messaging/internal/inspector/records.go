@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // link is a line of a list of records.
@@ -86,7 +86,7 @@ func (d recordDetail) JSON() (string, error) {
 
 // Devices returns the devices of the record, which is a customer, up to a number that a
 // page can show.
-func (d recordDetail) Devices() []messaging.Device {
+func (d recordDetail) Devices() []fake.Device {
 	devices := d.Model().(records.Customer).Devices
 	return devices[:min(len(devices), maxRows)]
 }

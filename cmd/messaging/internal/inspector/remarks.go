@@ -12,8 +12,8 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // remark says what is suspicious in a request, whether or not it was carried out.
@@ -187,7 +187,7 @@ func (in *Inspector) keysNote(e *history.Entry) string {
 
 // emptyNote names the texts that the event requires and that are empty.
 func (in *Inspector) emptyNote(e *history.Entry) string {
-	trigger, ok := e.Effect.(*messagingtest.Trigger)
+	trigger, ok := e.Effect.(*fake.Trigger)
 	if !ok {
 		return ""
 	}
@@ -207,7 +207,7 @@ func (in *Inspector) emptyNote(e *history.Entry) string {
 
 // typesNote names the values of a trigger that are not of the type of their parameter.
 func (in *Inspector) typesNote(e *history.Entry) string {
-	trigger, ok := e.Effect.(*messagingtest.Trigger)
+	trigger, ok := e.Effect.(*fake.Trigger)
 	if !ok {
 		return ""
 	}
@@ -228,7 +228,7 @@ func (in *Inspector) typesNote(e *history.Entry) string {
 // definitionNote names the parameters of a new event whose types are none that the service
 // documents.
 func definitionNote(e *history.Entry) string {
-	event, ok := e.Effect.(*messaging.Event)
+	event, ok := e.Effect.(*fake.Event)
 	if !ok {
 		return ""
 	}
@@ -250,7 +250,7 @@ const maxChecked = 64 << 10
 
 // emailNote names what readers of an email would miss.
 func emailNote(e *history.Entry) remark {
-	effect, ok := e.Effect.(*messagingtest.EmailBroadcast)
+	effect, ok := e.Effect.(*fake.EmailBroadcast)
 	if !ok {
 		return remark{}
 	}
@@ -288,11 +288,11 @@ func audienceNote(e *history.Entry) string {
 
 // scheduleNote is for a broadcast whose time had passed when it was sent.
 func scheduleNote(e *history.Entry) string {
-	var schedule *messaging.Schedule
+	var schedule *fake.Schedule
 	switch effect := e.Effect.(type) {
-	case *messagingtest.EmailBroadcast:
+	case *fake.EmailBroadcast:
 		schedule = effect.Schedule
-	case *messagingtest.PushBroadcast:
+	case *fake.PushBroadcast:
 		schedule = effect.Schedule
 	}
 	if schedule == nil {
@@ -310,7 +310,7 @@ func scheduleNote(e *history.Entry) string {
 
 // nameNote is for an event with the name of an earlier one.
 func (in *Inspector) nameNote(e *history.Entry) string {
-	event, ok := e.Effect.(*messaging.Event)
+	event, ok := e.Effect.(*fake.Event)
 	if !ok || in.box.Records.FirstEvent(event.Name) == event.ID {
 		return ""
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // row is a line of the list of requests, broadcasts or triggers.
@@ -329,9 +329,9 @@ func isOnlyDelayed(e *history.Entry) bool { return e.Fault == "slow" && e.Status
 // about returns whom a request was for, or how much it created or listed.
 func about(e *history.Entry) string {
 	switch effect := e.Effect.(type) {
-	case *messagingtest.Trigger:
+	case *fake.Trigger:
 		return joined(who(effect), firstValues(e))
-	case *messaging.Event:
+	case *fake.Event:
 		return words.Count(len(effect.Parameters), "parameter")
 	}
 	if isRead(e) && e.Status == http.StatusOK {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // ListPath returns the path of the list that the page searches.
@@ -50,7 +50,7 @@ func (in *Inspector) suggestions(section string) (terms []string) {
 	for _, name := range in.box.History.MarkNames() {
 		terms = append(terms, search.Term{Text: "mark:" + name}.String())
 	}
-	for _, kind := range sandbox.FaultKinds {
+	for _, kind := range fake.FaultKinds {
 		terms = append(terms, "fault:"+kind)
 	}
 	const most = 20

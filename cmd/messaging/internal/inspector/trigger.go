@@ -8,14 +8,14 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 type triggerView struct {
 	EventNumber int
 	Event       messaging.Event
 	Parameters  []parameterView
-	Customer    *messagingtest.CustomerChange
+	Customer    *fake.CustomerChange
 }
 
 // refusedTrigger is what a trigger names that was not carried out.
@@ -51,7 +51,7 @@ type parameterView struct {
 	Unknown bool
 }
 
-func (in *Inspector) newTrigger(e *history.Entry, t *messagingtest.Trigger) *triggerView {
+func (in *Inspector) newTrigger(e *history.Entry, t *fake.Trigger) *triggerView {
 	view := &triggerView{Event: messaging.Event{ID: t.EventID, Name: t.EventName}}
 	if number, event, ok := in.box.Event(t.EventID); ok {
 		view.EventNumber, view.Event = number, event
@@ -74,7 +74,7 @@ func (in *Inspector) newTrigger(e *history.Entry, t *messagingtest.Trigger) *tri
 	return view
 }
 
-func newParameter(p messaging.EventParameter, value json.RawMessage, t *messagingtest.Trigger) parameterView {
+func newParameter(p messaging.EventParameter, value json.RawMessage, t *fake.Trigger) parameterView {
 	view := parameterView{Name: p.Name, Type: string(p.Type), Required: p.Required, Value: cutText(string(value)),
 		Skipped: slices.Contains(t.Skipped, p.Name)}
 	switch {

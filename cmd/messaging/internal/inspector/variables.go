@@ -5,7 +5,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // variables are those that were sent, and the placeholders without one.
@@ -77,7 +77,7 @@ func suppliedAs(placeholder string) string {
 
 // undefinedVariables returns the placeholders of an email whose names are nowhere.
 func undefinedVariables(e *history.Entry) []string {
-	email, ok := e.Effect.(*messagingtest.EmailBroadcast)
+	email, ok := e.Effect.(*fake.EmailBroadcast)
 	if !ok {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // openLargeEmail stores an email of a size, one that is refused, and another one.
@@ -92,9 +92,9 @@ func TestARefusedTriggerAllocatesTheSameWithManyEvents(t *testing.T) {
 
 func TestACustomerWithManyDevicesHasASmallPage(t *testing.T) {
 	f := start(t, records.Seed{})
-	devices := make([]messaging.Device, 20_000)
+	devices := make([]fake.Device, 20_000)
 	for i := range devices {
-		devices[i] = messaging.Device{DeviceType: "ios", DeviceToken: fmt.Sprint("token-", i)}
+		devices[i] = fake.Device{DeviceType: "ios", DeviceToken: fmt.Sprint("token-", i)}
 	}
 	encoded, err := json.Marshal(devices)
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // Outcome is what a call came to that made one attempt.
@@ -27,7 +27,7 @@ type Outcome struct {
 }
 
 // Of returns the outcome of an exchange.
-func Of(e *messagingtest.Exchange) Outcome {
+func Of(e *fake.Exchange) Outcome {
 	if e.Status == http.StatusOK && e.Fault != "malformed" && e.Fault != "status" {
 		return Outcome{Delivery: messaging.DeliveryAccepted} // the service's own success needs no replay
 	}
@@ -53,7 +53,7 @@ func (e timeoutError) Unwrap() error { return e.err }
 
 // call makes the call whose request was recorded. What it asks for does not matter,
 // because the replayed response is the recorded one.
-func call(ctx context.Context, e *messagingtest.Exchange) error {
+func call(ctx context.Context, e *fake.Exchange) error {
 	client, op := clients[timedOut(e)], service.Named(e.Op)
 	switch {
 	case op == nil:
@@ -79,7 +79,7 @@ func callUnknown(ctx context.Context, client *messaging.Client, method string) e
 }
 
 // timedOut reports whether the caller gave up waiting for the response.
-func timedOut(e *messagingtest.Exchange) bool { return e.Status == 0 && e.Fault == "slow" }
+func timedOut(e *fake.Exchange) bool { return e.Status == 0 && e.Fault == "slow" }
 
 // clients are a client that receives the recorded response, and one whose attempts
 // time out.
@@ -105,7 +105,7 @@ func (replay) RoundTrip(r *http.Request) (*http.Response, error) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		_ = r.Body.Close()
 	}
-	e := r.Context().Value(exchangeKey{}).(*messagingtest.Exchange)
+	e := r.Context().Value(exchangeKey{}).(*fake.Exchange)
 	if timedOut(e) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()

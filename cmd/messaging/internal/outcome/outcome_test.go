@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -15,31 +16,35 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // TestOutcomeIsThatOfTheClient compares the outcome with the error that the client
 // returned for the same exchange.
 func TestOutcomeIsThatOfTheClient(t *testing.T) {
-	faults := map[string]messagingtest.Fault{
-		"none": {}, "response lost": messagingtest.AnswerLost(), "422": messagingtest.Status(422),
-		"401": messagingtest.Status(401), "404": messagingtest.Status(404, "<html>"), "502": messagingtest.Status(502, "<html>"),
-		"204": messagingtest.Status(204), "304": messagingtest.Status(304),
-		"302": messagingtest.Status(302), "429": messagingtest.RateLimited(time.Minute),
-		"success false":   messagingtest.Status(200, `{"success":false,"message":"no"}`),
-		"data false":      messagingtest.Malformed(`{"success":true,"data":false}`),
-		"half a response": messagingtest.Malformed(`{"succ`), "data null": messagingtest.Malformed(`{"success":true,"data":null}`),
-		"slow": messagingtest.Slow(time.Millisecond),
+	status := func(code int, body string) fake.Fault { return fake.Fault{Kind: fake.Status, Status: code, Body: body} }
+	malformed := func(body string) fake.Fault { return fake.Fault{Kind: fake.Malformed, Body: body} }
+	faults := map[string]fake.Fault{
+		"none": {}, "response lost": {Kind: fake.AnswerLost}, "422": status(422, ""),
+		"401": status(401, ""), "404": status(404, "<html>"), "502": status(502, "<html>"),
+		"204": status(204, ""), "304": status(304, ""), "302": status(302, ""),
+		"429":             {Kind: fake.RateLimited, After: fake.Duration(time.Minute)},
+		"success false":   status(200, `{"success":false,"message":"no"}`),
+		"data false":      malformed(`{"success":true,"data":false}`),
+		"half a response": malformed(`{"succ`), "data null": malformed(`{"success":true,"data":null}`),
+		"slow": {Kind: fake.Slow, After: fake.Duration(time.Millisecond)},
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			exchanges := make(chan *messagingtest.Exchange, 1)
-			service := messagingtest.NewServer(t, messagingtest.WithObserver(func(e *messagingtest.Exchange) { exchanges <- e }))
-			service.AddEvents(messaging.Event{ID: scripted.Canary})
-			client := service.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1, MaxRetryAfter: time.Nanosecond}))
+			service, exchanges := newService()
+			server := httptest.NewServer(service)
+			defer server.Close()
+			client, err := messaging.NewClient(server.URL, service.APIKey(), messaging.WithHTTPClient(server.Client()),
+				messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1, MaxRetryAfter: time.Nanosecond}))
+			require.NoError(t, err)
 			for op, call := range calls(t, client) {
-				service.FailNext(1, fault)
+				service.AddRule(fake.Rule{Count: 1, Probability: 1, Fault: fault})
 				err := call()
 				last := <-exchanges
 				require.Equal(t, op, last.Op)
@@ -94,19 +99,20 @@ func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1),
 // transport of the test server.
 func testOutcomeHasTheErrorOfTheClient(t *testing.T) {
 	connections := newPipes()
-	exchanges := make(chan *messagingtest.Exchange, 1)
-	service := messagingtest.NewServer(t, messagingtest.WithListener(connections),
-		messagingtest.WithObserver(func(e *messagingtest.Exchange) { exchanges <- e }))
-	service.AddEvents(messaging.Event{ID: scripted.Canary})
-	client, err := messaging.NewClient(service.URL(), service.APIKey(), messaging.WithAttemptTimeout(50*time.Millisecond),
+	service, exchanges := newService()
+	server := &http.Server{Handler: service}
+	go func() { _ = server.Serve(connections) }()
+	defer server.Close()
+	defer service.Close()
+	client, err := messaging.NewClient("http://"+connections.Addr().String(), service.APIKey(), messaging.WithAttemptTimeout(50*time.Millisecond),
 		messaging.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: connections.dial}}),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 	require.NoError(t, err)
-	for fault, reason := range map[messagingtest.Fault]string{
-		messagingtest.AnswerLost(): "EOF", messagingtest.Slow(time.Hour): "attempt timed out",
+	for fault, reason := range map[fake.Fault]string{
+		{Kind: fake.AnswerLost}: "EOF", {Kind: fake.Slow, After: fake.Duration(time.Hour)}: "attempt timed out",
 	} {
 		for op, call := range calls(t, client) {
-			service.FailNext(1, fault)
+			service.AddRule(fake.Rule{Count: 1, Probability: 1, Fault: fault})
 			err := call()
 			require.ErrorContains(t, err, ": "+reason, op)
 			assert.EqualError(t, outcome.Of(<-exchanges).Err, strings.Replace(err.Error(), " after 50ms", "", 1), op)
@@ -115,6 +121,14 @@ func testOutcomeHasTheErrorOfTheClient(t *testing.T) {
 	_, err = client.Do(t.Context(), messaging.Request{Op: "request", Method: "GET", Path: "/v2/unknown"})
 	require.Error(t, err)
 	assert.EqualError(t, outcome.Of(<-exchanges).Err, err.Error())
+}
+
+// newService returns a service, and the exchanges that it observes.
+func newService() (*fake.Server, <-chan *fake.Exchange) {
+	exchanges := make(chan *fake.Exchange, 1)
+	service := fake.New(fake.Config{Observe: func(e *fake.Exchange) { exchanges <- e }})
+	service.AddEvents(fake.Event{ID: scripted.Canary})
+	return service, exchanges
 }
 
 func text(err error) string {
@@ -138,10 +152,10 @@ func calls(t *testing.T, client *messaging.Client) map[string]func() error {
 
 func TestOutcomeOfARequestWithoutARoute(t *testing.T) {
 	for _, method := range []string{"GET", "POST", "DELETE", "HEAD"} {
-		got := outcome.Of(&messagingtest.Exchange{Request: messagingtest.Request{Method: method}, Status: 404})
+		got := outcome.Of(&fake.Exchange{Request: fake.Request{Method: method}, Status: 404})
 		require.ErrorIs(t, got.Err, messaging.ErrNotFound, method)
 		assert.Equal(t, messaging.DeliveryRejected, got.Delivery, method)
-		lost := outcome.Of(&messagingtest.Exchange{Request: messagingtest.Request{Method: method}})
+		lost := outcome.Of(&fake.Exchange{Request: fake.Request{Method: method}})
 		assert.Equal(t, messaging.DeliveryUnknown, lost.Delivery, method)
 	}
 }

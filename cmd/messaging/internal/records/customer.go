@@ -2,7 +2,7 @@ package records
 
 import (
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // Customer is a customer as the service lists it, with what its lists leave out. Its
@@ -10,27 +10,21 @@ import (
 type Customer struct {
 	messaging.Customer
 	Number  int
-	Devices []messaging.Device
+	Devices []fake.Device
 }
 
-func storedCustomers(s *messagingtest.Server) []Customer {
-	stored := s.Customers()
-	customers := make([]Customer, len(stored))
-	for i, c := range stored {
-		customers[i] = Customer{Number: c.Number, Devices: c.Devices, Customer: messaging.Customer{
-			CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, PhoneNo: c.PhoneNo,
-			CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction, Providers: c.Providers, Extra: c.Extra}}
-	}
-	return customers
+func customerModel(c fake.Customer) Customer {
+	return Customer{Number: c.Number, Devices: c.Devices, Customer: messaging.Customer{
+		CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, PhoneNo: c.PhoneNo,
+		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction, Providers: c.Providers, Extra: c.Extra}}
 }
 
-func addCustomers(s *messagingtest.Server, customers ...Customer) {
-	for _, c := range customers {
-		s.AddCustomers(c.Customer)
-	}
+func storedCustomer(c Customer) fake.Customer {
+	return fake.Customer{CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction, Providers: c.Providers, Extra: c.Extra,
+		CustomerParams: fake.CustomerParams{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, PhoneNo: c.PhoneNo}}
 }
 
 // devices is what the API adds to the form of the lists.
 type devices struct {
-	Devices []messaging.Device `json:"devices"`
+	Devices []fake.Device `json:"devices"`
 }

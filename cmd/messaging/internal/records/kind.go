@@ -11,8 +11,8 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // Kind is a kind of records.
@@ -29,9 +29,9 @@ type Kind struct {
 	keys    keys
 	idKey   string
 	parse   func(raw json.RawMessage) (record Value, unread []string, err error)
-	stored  func(*messagingtest.Server) []Value
-	add     func(*messagingtest.Server, []Value)
-	created func(*messagingtest.Exchange) int
+	stored  func(*fake.Server) []Value
+	add     func(*fake.Server, []Value)
+	created func(*fake.Exchange) int
 }
 
 // Title returns the name as a heading.
@@ -82,11 +82,11 @@ type declaration[T json.Marshaler] struct {
 	name, origin string
 
 	// stored returns all records, oldest first, and add adds some.
-	stored func(*messagingtest.Server) []T
-	add    func(*messagingtest.Server, ...T)
+	stored func(*fake.Server) []T
+	add    func(*fake.Server, ...T)
 	// created returns how many records a request created. It is nil if no request
 	// creates any.
-	created func(*messagingtest.Exchange) int
+	created func(*fake.Exchange) int
 
 	// keys are the keys that a record of a seed can have, and idKey is that of its id.
 	keys  keys
@@ -117,7 +117,7 @@ func declare[T json.Marshaler](d declaration[T]) *Kind {
 		}
 		return &value[T]{&d, &model}, slices.Sorted(maps.Keys(d.extra(model))), d.check(model)
 	}
-	k.stored = func(s *messagingtest.Server) []Value {
+	k.stored = func(s *fake.Server) []Value {
 		models := d.stored(s)
 		stored, values := make([]value[T], len(models)), make([]Value, len(models))
 		for i := range models {
@@ -126,7 +126,7 @@ func declare[T json.Marshaler](d declaration[T]) *Kind {
 		}
 		return values
 	}
-	k.add = func(s *messagingtest.Server, values []Value) {
+	k.add = func(s *fake.Server, values []Value) {
 		models := make([]T, len(values))
 		for i, v := range values {
 			models[i] = *v.(*value[T]).model

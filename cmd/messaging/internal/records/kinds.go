@@ -10,8 +10,8 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // Kinds are the kinds of records, one for each list of the service. Seeds, dumps, the
@@ -28,9 +28,9 @@ var Customers = declare(declaration[Customer]{
 	},
 	name:   "customers",
 	origin: "Customers come from the seed, or are created by broadcasts and triggers.",
-	stored: storedCustomers,
-	add:    addCustomers,
-	created: func(e *messagingtest.Exchange) (n int) {
+	stored: models((*fake.Server).Customers, customerModel),
+	add:    adding((*fake.Server).AddCustomers, storedCustomer),
+	created: func(e *fake.Exchange) (n int) {
 		for _, change := range e.Customers {
 			if change.Created {
 				n++
@@ -59,7 +59,7 @@ var Customers = declare(declaration[Customer]{
 	texts: func(c Customer) []string {
 		return []string{c.CustomerID, c.Email, c.FirstName + " " + c.LastName, c.PhoneNo}
 	},
-	more: func(c Customer) any { return devices{append([]messaging.Device{}, c.Devices...)} },
+	more: func(c Customer) any { return devices{append([]fake.Device{}, c.Devices...)} },
 })
 
 // Events are the event definitions that the service stores.
@@ -71,10 +71,10 @@ var Events = declare(declaration[messaging.Event]{
 	},
 	name:   "events",
 	origin: "Event definitions come from the seed, or are created by requests.",
-	stored: (*messagingtest.Server).Events,
-	add:    (*messagingtest.Server).AddEvents,
-	created: func(e *messagingtest.Exchange) int {
-		if _, ok := e.Effect.(*messaging.Event); ok {
+	stored: models((*fake.Server).Events, eventModel),
+	add:    adding((*fake.Server).AddEvents, storedEvent),
+	created: func(e *fake.Exchange) int {
+		if _, ok := e.Effect.(*fake.Event); ok {
 			return 1
 		}
 		return 0
@@ -103,8 +103,8 @@ var Messages = declare(declaration[messaging.TransactionalMessage]{
 	},
 	name:   "messages",
 	origin: "Transactional messages come from the seed. The service has no operation that adds one.",
-	stored: (*messagingtest.Server).Transactional,
-	add:    (*messagingtest.Server).AddTransactional,
+	stored: models((*fake.Server).Transactional, messageModel),
+	add:    adding((*fake.Server).AddTransactional, storedMessage),
 	keys: keys{"id": text, "channel": text, "subject": text, "title": text, "message": text, "message_type": text,
 		"created_at": text, "total_sent": number, "total_delivered": number, "total_failed": number,
 		"total_complained": number, "total_bounced": number},

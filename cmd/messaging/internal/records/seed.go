@@ -3,8 +3,6 @@ package records
 import (
 	_ "embed"
 	"encoding/json"
-
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // Seed holds records by their kinds. Its JSON has an array for each kind, in the form
@@ -22,13 +20,6 @@ func Demo() Seed {
 
 //go:embed demo.json
 var demo []byte
-
-// AddTo adds the records to a service.
-func (s Seed) AddTo(service *messagingtest.Server) {
-	for _, k := range Kinds {
-		k.add(service, s[k])
-	}
-}
 
 // Counts returns the numbers of records by the names of their kinds.
 func (s Seed) Counts() map[string]int {

@@ -8,13 +8,13 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/memory"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // Store is what a service stores, with numbers, counts and sizes. It is safe for
 // concurrent use.
 type Store struct {
-	service *messagingtest.Server
+	service *fake.Server
 	lists   map[*Kind]*list
 	adding  sync.Mutex // held while records are added or replaced
 	bytes   atomic.Int64
@@ -35,7 +35,7 @@ type list struct {
 }
 
 // NewStore returns what the service stores, which must be empty.
-func NewStore(service *messagingtest.Server) *Store {
+func NewStore(service *fake.Server) *Store {
 	s := &Store{service: service, lists: make(map[*Kind]*list), events: make(map[string]messaging.Event),
 		firsts: make(map[string]string), customers: make(map[int]int64)}
 	for _, k := range Kinds {
@@ -45,7 +45,7 @@ func NewStore(service *messagingtest.Server) *Store {
 }
 
 // Observe counts and measures the records that a request created or updated.
-func (s *Store) Observe(e *messagingtest.Exchange) {
+func (s *Store) Observe(e *fake.Exchange) {
 	for _, k := range Kinds {
 		if k.created != nil {
 			s.lists[k].count.Add(int64(k.created(e)))
@@ -53,8 +53,8 @@ func (s *Store) Observe(e *messagingtest.Exchange) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if event, ok := e.Effect.(*messaging.Event); ok {
-		s.learn(*event)
+	if event, ok := e.Effect.(*fake.Event); ok {
+		s.learn(eventModel(*event))
 	}
 	for i := range e.Customers {
 		s.measure(e.Customers[i].Customer)
@@ -84,7 +84,7 @@ func (s *Store) FirstEvent(name string) string {
 const recordOverhead = 70
 
 // measure replaces the size of a customer. The caller must hold s.mu.
-func (s *Store) measure(c messagingtest.Customer) {
+func (s *Store) measure(c fake.Customer) {
 	size := memory.SizeOf(&c) + recordOverhead
 	s.bytes.Add(size - s.customers[c.Number])
 	s.customers[c.Number] = size
@@ -218,7 +218,7 @@ func (s *Store) measureAll() {
 	clear(s.firsts)
 	clear(s.customers)
 	for _, event := range s.service.Events() {
-		s.learn(event)
+		s.learn(eventModel(event))
 	}
 	for _, customer := range s.service.Customers() {
 		s.measure(customer)

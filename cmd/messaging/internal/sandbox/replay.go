@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // Replay is a request to repeat a recorded one within the sandbox.
@@ -93,7 +93,7 @@ func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err er
 		return 0, ErrTooManyReplay
 	}
 	if !replay.Faults {
-		ctx = messagingtest.WithoutFault(ctx)
+		ctx = fake.WithFault(ctx, fake.Fault{})
 	}
 	r := httptest.NewRequestWithContext(ctx, op.Method, op.Path, bytes.NewReader(body))
 	r.URL.RawQuery = e.Request.Query.Encode()
@@ -103,7 +103,7 @@ func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err er
 	if contentType := e.Request.Header.Get("Content-Type"); contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
-	if number = b.replays.send(b.limits.wrap(b.service.Handler()), r, replay.Number); number == 0 {
+	if number = b.replays.send(b.limits.wrap(b.service), r, replay.Number); number == 0 {
 		return 0, ErrFull
 	}
 	return number, nil
@@ -151,7 +151,7 @@ func (p *replays) send(handler http.Handler, r *http.Request, of int) int {
 }
 
 // observe remembers the number of a replay.
-func (p *replays) observe(e *messagingtest.Exchange) {
+func (p *replays) observe(e *fake.Exchange) {
 	if e.Request.Header.Get(history.ReplayHeader) == "" {
 		return
 	}

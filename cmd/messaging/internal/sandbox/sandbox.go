@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
-	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // Config configures a sandbox.
@@ -30,7 +29,7 @@ type Config struct {
 	// Key is the API key of the service.
 	Key string
 	// Identifier is the field that identifies a customer. If it is "", either does.
-	Identifier messagingtest.Identifier
+	Identifier fake.Identifier
 	// Seed is what the service stores at the start and after a reset.
 	Seed records.Seed
 	// SeedName is the name of the seed, for people who ask which sandbox this is.
@@ -51,11 +50,10 @@ type Sandbox struct {
 	// StartID tells this start from others.
 	StartID string
 
-	service *messagingtest.Server
+	service *fake.Server
 	seed    records.Seed
 	limits  *limits
 	waiting *waiting
-	added   addedRules
 	replays replays
 	port    *port
 	failed  chan error
@@ -68,55 +66,20 @@ func Start(cfg Config) (*Sandbox, error) {
 	if b.StartID == "" {
 		b.StartID = b.History.Boot()
 	}
-	service, err := messagingtest.Start(b.options(cfg)...)
-	if err != nil {
-		return nil, err
-	}
-	b.service, b.Records = service, records.NewStore(service)
+	b.service = fake.New(fake.Config{Key: cfg.Key, Identifier: cfg.Identifier, History: -1, MaxRecords: cfg.MaxRecords, Observe: b.observe})
+	b.Records = records.NewStore(b.service)
 	b.limits = &limits{stored: b.Records.Bytes, maxBytes: cfg.KeepBytes}
 	b.History.EventName, b.History.Stored = b.eventName, b.Records.Bytes
 	b.Records.Reset(cfg.Seed)
 	b.waiting = &waiting{changed: b.History.Touch}
-	handler := cfg.Wrap(b.waiting.wrap(withoutReplayHeader(b.limits.wrap(service.Handler()))))
+	handler := cfg.Wrap(b.waiting.wrap(withoutReplayHeader(b.limits.wrap(b.service))))
 	b.port = newPort(cfg.Listener, handler, b.fail, b.History.Touch)
 	return b, nil
 }
 
-// options returns the options of the service.
-func (b *Sandbox) options(cfg Config) []messagingtest.Option {
-	options := []messagingtest.Option{messagingtest.WithHistory(0), messagingtest.WithObserver(b.observe), messagingtest.WithAPIKey(cfg.Key),
-		messagingtest.WithListener(&silentListener{addr: cfg.Listener.Addr(), closed: make(chan struct{})})}
-	if cfg.MaxRecords > 0 {
-		options = append(options, messagingtest.WithMaxRecords(cfg.MaxRecords))
-	}
-	if cfg.Identifier != "" {
-		options = append(options, messagingtest.WithIdentifier(cfg.Identifier))
-	}
-	return options
-}
-
-// silentListener has the address of the service, but accepts nothing: the
-// sandbox serves the handler of the service itself, behind its own checks.
-type silentListener struct {
-	addr   net.Addr
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (l *silentListener) Accept() (net.Conn, error) {
-	<-l.closed
-	return nil, net.ErrClosed
-}
-
-func (l *silentListener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return nil
-}
-
-func (l *silentListener) Addr() net.Addr { return l.addr }
-
 // observe is called before the response is sent.
-func (b *Sandbox) observe(e *messagingtest.Exchange) {
+func (b *Sandbox) observe(e *fake.Exchange) {
+	withoutCredentials(&e.Request)
 	b.Records.Observe(e)
 	b.replays.observe(e)
 	b.History.Add(e)
@@ -144,7 +107,7 @@ func (b *Sandbox) eventName(id string) string {
 func (b *Sandbox) Addr() string { return b.port.address }
 
 // URL returns the base URL of the service.
-func (b *Sandbox) URL() string { return b.service.URL() }
+func (b *Sandbox) URL() string { return "http://" + b.Addr() }
 
 // APIKey returns the API key of the service. It is not a secret.
 func (b *Sandbox) APIKey() string { return b.service.APIKey() }
@@ -174,13 +137,13 @@ func (b *Sandbox) Reset(what string) error {
 	switch what {
 	case "all":
 		b.port.endOutage()
-		b.resetRules()
+		b.service.RemoveRules()
 		b.Records.Reset(b.seed)
 		b.History.Clear()
 	case "history":
 		b.History.Clear()
 	case "faults":
-		b.resetRules()
+		b.service.RemoveRules()
 		b.port.endOutage()
 		b.History.Touch()
 	default:

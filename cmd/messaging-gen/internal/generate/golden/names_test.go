@@ -46,9 +46,9 @@ func TestEventsOfAnyNameCanBeTriggered(t *testing.T) {
 
 	got := make(map[string][]string)
 	for _, trigger := range service.Triggers() {
-		got[trigger.EventID] = slices.Sorted(maps.Keys(trigger.Values))
-		if got[trigger.EventID] == nil {
-			got[trigger.EventID] = []string{}
+		got[trigger.Params.EventID] = slices.Sorted(maps.Keys(trigger.Params.Values))
+		if got[trigger.Params.EventID] == nil {
+			got[trigger.Params.EventID] = []string{}
 		}
 	}
 	assert.Equal(t, want, got, "every event with each of its parameters")
@@ -147,7 +147,7 @@ func TestBindCountsAnEventOnceThatIsListedTwice(t *testing.T) {
 
 func TestBindReportsAListThatCannotBeRead(t *testing.T) {
 	service := messagingtest.NewServer(t)
-	service.FailNext(1, messagingtest.Status(401))
+	service.Fail("", 1, messagingtest.Status(401))
 	_, err := names.Bind(t.Context(), service.Client())
 	require.ErrorIs(t, err, messaging.ErrUnauthorized)
 	assert.ErrorContains(t, err, "bind events: list events: ")

@@ -110,8 +110,8 @@ func TestRecipientIsACustomerOrAnAddress(t *testing.T) {
 	_, err = events.Nothing(t.Context(), values.To("ann@example.com"), values.Nothing{})
 	require.NoError(t, err)
 	triggers := service.Triggers()
-	assert.Equal(t, "4711", triggers[0].Customer.CustomerID)
-	assert.Equal(t, "ann@example.com", triggers[1].Email)
+	assert.Equal(t, "4711", triggers[0].Params.Customer.CustomerID)
+	assert.Equal(t, "ann@example.com", triggers[1].Params.Email)
 }
 
 func TestNumberIsSentWithEveryDigit(t *testing.T) {
@@ -180,5 +180,5 @@ func TestPreparedEventCanBeSentLater(t *testing.T) {
 	require.NoError(t, err)
 	_, err = service.Client().Send(t.Context(), restored)
 	require.NoError(t, err)
-	assert.Equal(t, "t", service.Triggers()[0].Values["text"])
+	assert.Equal(t, "t", service.Triggers()[0].Params.Values["text"])
 }

@@ -1,4 +1,4 @@
-package messagingtest
+package fake
 
 import (
 	"encoding/base64"
@@ -43,19 +43,43 @@ func parseCursor(s, list string, length int) (c cursor, ok bool) {
 	return c, c.String() == s && c.list == list && c.position < length
 }
 
-// page returns the rows and the meta of the page that the query requests. If the query is
-// invalid, page adds to in.problems and returns nil.
-func page(in input, length int, selected func(i int) bool, row func(i int) any) ([]any, *pageMeta) {
-	perPage, from := in.page(length)
+// paging is what the query of a list asks for.
+type paging struct {
+	perPage int
+	from    cursor
+}
+
+// readPaging reads the query parameters that all lists share. length is that of the list.
+func readPaging(in *input, length int) paging {
+	p := paging{perPage: defaultPerPage}
+	if in.query.Has("per_page") {
+		var err error
+		if p.perPage, err = strconv.Atoi(in.query.Get("per_page")); err != nil || p.perPage < 1 {
+			in.problems["per_page"] = []string{"must be a positive integer"}
+		}
+	}
+	if s := in.query.Get("cursor"); s != "" {
+		var ok bool
+		if p.from, ok = parseCursor(s, in.operation.Path, length); !ok {
+			in.problems["cursor"] = []string{"is not a cursor of this list"}
+		}
+	}
+	return p
+}
+
+// page returns the selected records of the page that the query asks for, and its meta. If
+// the query is invalid, page adds to in.problems and returns nil.
+func page[T any](in *input, all []T, selected func(i int) bool) ([]T, *pageMeta) {
+	p := readPaging(in, len(all))
 	if len(in.problems) > 0 {
 		return nil, nil
 	}
-	indexes, start, end := window(from, perPage, length, selected)
-	meta := &pageMeta{PerPage: perPage}
+	indexes, start, end := p.window(len(all), selected)
+	meta := &pageMeta{PerPage: p.perPage}
 	for i := start - 1; i >= 0 && !meta.HasPrevPage; i-- {
 		meta.HasPrevPage = selected(i)
 	}
-	for i := end; i < length && !meta.HasNextPage; i++ {
+	for i := end; i < len(all) && !meta.HasNextPage; i++ {
 		meta.HasNextPage = selected(i)
 	}
 	if meta.HasPrevPage {
@@ -66,37 +90,19 @@ func page(in input, length int, selected func(i int) bool, row func(i int) any) 
 		next := cursor{in.operation.Path, false, end}.String()
 		meta.NextPageCursor = &next
 	}
-	rows := make([]any, len(indexes))
+	rows := make([]T, len(indexes))
 	for i, index := range indexes {
-		rows[i] = row(index)
+		rows[i] = all[index]
 	}
 	return rows, meta
 }
 
-// page reads the query parameters that all lists share.
-func (in input) page(length int) (perPage int, from cursor) {
-	perPage = defaultPerPage
-	if in.query.Has("per_page") {
-		var err error
-		if perPage, err = strconv.Atoi(in.query.Get("per_page")); err != nil || perPage < 1 {
-			in.problems["per_page"] = []string{"must be a positive integer"}
-		}
-	}
-	if s := in.query.Get("cursor"); s != "" {
-		var ok bool
-		if from, ok = parseCursor(s, in.operation.Path, length); !ok {
-			in.problems["cursor"] = []string{"is not a cursor of this list"}
-		}
-	}
-	return perPage, from
-}
-
 // window returns the indexes of the selected records of a page, and the range [start,
 // end) of records that the page covers.
-func window(from cursor, perPage, length int, selected func(i int) bool) (indexes []int, start, end int) {
-	start, end = from.position, from.position
-	if from.backward {
-		for ; start > 0 && len(indexes) < perPage; start-- {
+func (p paging) window(length int, selected func(i int) bool) (indexes []int, start, end int) {
+	start, end = p.from.position, p.from.position
+	if p.from.backward {
+		for ; start > 0 && len(indexes) < p.perPage; start-- {
 			if selected(start - 1) {
 				indexes = append(indexes, start-1)
 			}
@@ -104,13 +110,10 @@ func window(from cursor, perPage, length int, selected func(i int) bool) (indexe
 		slices.Reverse(indexes)
 		return indexes, start, end
 	}
-	for ; end < length && len(indexes) < perPage; end++ {
+	for ; end < length && len(indexes) < p.perPage; end++ {
 		if selected(end) {
 			indexes = append(indexes, end)
 		}
 	}
 	return indexes, start, end
 }
-
-// selectAll is the filter of a list without filters.
-func selectAll(int) bool { return true }

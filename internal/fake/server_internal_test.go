@@ -1,4 +1,4 @@
-package messagingtest
+package fake
 
 import (
 	"testing"
@@ -10,7 +10,6 @@ import (
 
 func TestServerHasAHandlerForEveryOperation(t *testing.T) {
 	for o := range service.Served() {
-		assert.Contains(t, handlers, o, "add a handler for %q in messagingtest, in the file of its resource: "+
-			"declare a list with serveList, and register any other operation with handle", o.Name)
+		assert.Contains(t, handlers, o, "add a handler for %q to handlers in internal/fake/server.go", o.Name)
 	}
 }

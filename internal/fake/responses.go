@@ -1,4 +1,4 @@
-package messagingtest
+package fake
 
 import (
 	"encoding/json"
@@ -33,7 +33,7 @@ func successResponse(message string, data any) response {
 	return newResponse(http.StatusOK, successBody{Success: true, Data: data, Message: message})
 }
 
-func listResponse(message string, rows []any, meta *pageMeta) response {
+func listResponse(message string, rows any, meta *pageMeta) response {
 	return newResponse(http.StatusOK, successBody{Success: true, Data: rows, Meta: meta, Message: message})
 }
 
@@ -45,7 +45,7 @@ func invalidResponse(found problems) response {
 	return newResponse(http.StatusUnprocessableEntity, errorBody{Message: "invalid request", Errors: found})
 }
 
-// newResponse encodes an envelope. This fails only if the Extra of an added record is not
+// newResponse encodes an envelope. This fails only if the Extra of an added record is no
 // valid JSON.
 func newResponse(status int, envelope any) response {
 	body, err := json.Marshal(envelope)

@@ -1,4 +1,4 @@
-package messagingtest
+package fake
 
 import (
 	"encoding/json"

@@ -1,0 +1,61 @@
+package sandbox
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/messaging-go/messaging/internal/fake"
+)
+
+// liveKey is a credential of another service, which a misconfigured program sends here.
+const liveKey = "live-0123456789-canary"
+
+// secretNames are names of header fields and query parameters that hold a credential.
+var secretNames = []string{
+	"X-Auth-Key", "Access-Key", "api_key", "apikey", "key", "X-Auth-Token", "refresh_token", "token", "client_secret", "X-Secret",
+	"session", "X_Session", "session_id", "X-Session-Id", "X-Jwt", "id_jwt", "jwt", "pass", "user-pass", "passwd", "db_passwd",
+	"password", "DB_PASSWORD", "Authorization", "proxy-authorization", "Cookie", "signature", "sig", "bearer", "x-auth", "auth",
+}
+
+func TestARequestIsKeptWithoutTheValuesOfSecretNames(t *testing.T) {
+	r := fake.Request{Header: http.Header{}, Query: url.Values{}}
+	for _, name := range secretNames {
+		r.Header[http.CanonicalHeaderKey(name)] = []string{liveKey, liveKey}
+		r.Query[name] = []string{liveKey, liveKey}
+	}
+	withoutCredentials(&r)
+	for _, name := range secretNames {
+		assert.Equal(t, []string{"REDACTED"}, r.Header[http.CanonicalHeaderKey(name)], name)
+		assert.Equal(t, []string{"REDACTED"}, r.Query[name], name)
+	}
+}
+
+func TestARequestIsKeptWithWhatIsNoCredentialByItsName(t *testing.T) {
+	query := url.Values{}
+	for _, name := range []string{"cursor", "emails", "customer_ids", "per_page", "Author", "Accept", "keyword", "sessions", "compass-course"} {
+		query.Set(name, "value")
+	}
+	r := fake.Request{Query: query}
+	withoutCredentials(&r)
+	assert.Equal(t, query, r.Query)
+}
+
+func TestARequestIsKeptWithoutTheKeyThatItWasSentWith(t *testing.T) {
+	r := fake.Request{Method: "POST", Path: "/" + liveKey, Query: url.Values{"name": {liveKey}, liveKey: {"1"}},
+		Header: http.Header{"X-Authorization": {liveKey}, "X-Value": {"a " + liveKey}}, Body: []byte(`{"name":"` + liveKey + `"}`)}
+	withoutCredentials(&r)
+	assert.NotContains(t, fmt.Sprintf("%+v %s", r, r.Body), liveKey)
+	assert.Equal(t, `{"name":"[API key]"}`, string(r.Body))
+}
+
+func TestARequestShowsThatACredentialWasEmpty(t *testing.T) {
+	r := fake.Request{Header: http.Header{"X-Authorization": {""}, "Cookie": {"", "session=live-1"}},
+		Query: url.Values{"api_key": {""}, "token": {"live-1"}}}
+	withoutCredentials(&r)
+	assert.Equal(t, http.Header{"X-Authorization": {""}, "Cookie": {"REDACTED"}}, r.Header)
+	assert.Equal(t, url.Values{"api_key": {""}, "token": {"REDACTED"}}, r.Query)
+}

@@ -1,0 +1,208 @@
+package fake
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Identifier is the field that identifies a customer. With "", a customer needs a customer
+// id, an email address or both: a request updates the customer with the same customer id,
+// or else a customer with the same email address. It does not take an email address from
+// another customer. Email addresses are compared without regard to case.
+type Identifier string
+
+// The fields that alone can identify a customer, which every customer in a request must
+// then have.
+const (
+	CustomerID Identifier = "customer_id"
+	Email      Identifier = "email"
+)
+
+// check reports a problem if the customer has no identifier.
+func (id Identifier) check(o object, params CustomerParams) {
+	switch id {
+	case CustomerID:
+		o.invalidIf(params.CustomerID == "", "customer_id", "is required as the customer identifier")
+	case Email:
+		o.invalidIf(params.Email == "", "email", "is required as the customer identifier")
+	default:
+		neither := params.CustomerID == "" && params.Email == ""
+		o.invalidIf(neither, "customer_id", "is required when there is no email")
+		o.invalidIf(neither, "email", "is required when there is no customer_id")
+	}
+}
+
+// readCustomer reads a customer from a request. It does not check whether the customer
+// has an identifier.
+func readCustomer(o object) CustomerParams {
+	params := CustomerParams{
+		CustomerID: o.string("customer_id"),
+		Email:      o.email("email"),
+		FirstName:  o.string("first_name"),
+		LastName:   o.string("last_name"),
+		PhoneNo:    o.string("phone_no"),
+	}
+	if params.PhoneNo != "" && !strings.HasPrefix(params.PhoneNo, "+") {
+		o.addProblem("phone_no", "must be in international format, starting with +")
+	}
+	devices, length := o.array("devices")
+	params.Devices = each(devices, length, func(index string) Device {
+		devices.invalidIf(!devices.has(index), index, "must be an object")
+		device := devices.object(index)
+		return Device{DeviceType: device.string("device_type"), DeviceToken: device.string("device_token")}
+	})
+	return params
+}
+
+// customers holds customers in the order of their creation. The index of a customer never
+// changes.
+type customers struct {
+	identifier    Identifier
+	all           []Customer
+	removed       int // the number of customers before the last reset
+	byID, byEmail index
+}
+
+// index finds the customers with an identifier, in the order in which they got it.
+type index map[string][]int
+
+func (x index) add(key string, i int) {
+	if key != "" {
+		x[key] = append(x[key], i)
+	}
+}
+
+// move changes the identifier of a customer.
+func (x index) move(from, to string, i int) {
+	if from == to {
+		return
+	}
+	if x[from] = slices.DeleteFunc(x[from], func(other int) bool { return other == i }); len(x[from]) == 0 {
+		delete(x, from)
+	}
+	x.add(to, i)
+}
+
+// first returns the first customer with the identifier.
+func (x index) first(key string) (i int, ok bool) {
+	if found := x[key]; len(found) > 0 {
+		return found[0], true
+	}
+	return 0, false
+}
+
+// find returns the index of the customer with the given identifiers.
+func (c *customers) find(id, email string) (i int, ok bool) {
+	if c.identifier != Email {
+		i, ok = c.byID.first(id)
+	}
+	if !ok && c.identifier != CustomerID {
+		i, ok = c.byEmail.first(strings.ToLower(email))
+	}
+	return i, ok
+}
+
+// add adds a customer, and returns its index.
+func (c *customers) add(customer Customer) int {
+	i := len(c.all)
+	customer.Number = c.removed + i + 1
+	c.all = append(c.all, customer)
+	c.byID.add(customer.CustomerID, i)
+	c.byEmail.add(strings.ToLower(customer.Email), i)
+	return i
+}
+
+// reset removes all customers. It does not restart their numbers.
+func (c *customers) reset() {
+	c.removed += len(c.all)
+	c.all, c.byID, c.byEmail = nil, make(index), make(index)
+}
+
+// upsert updates the customer that params identifies, or creates it.
+func (c *customers) upsert(params CustomerParams) CustomerChange {
+	at := truncateToSecond(time.Now())
+	i, found := c.find(params.CustomerID, params.Email)
+	if !found {
+		i = c.add(Customer{CreatedAt: at})
+	}
+	if holder, taken := c.byEmail.first(strings.ToLower(params.Email)); taken && holder != i && c.identifier == "" {
+		params.Email = ""
+	}
+	customer := &c.all[i]
+	before := *customer
+	set(&customer.CustomerID, params.CustomerID)
+	set(&customer.Email, params.Email)
+	set(&customer.FirstName, params.FirstName)
+	set(&customer.LastName, params.LastName)
+	set(&customer.PhoneNo, params.PhoneNo)
+	customer.Devices = withDevices(customer.Devices, params.Devices)
+	customer.UpdatedAt, customer.LastInteraction = at, at
+	c.byID.move(before.CustomerID, customer.CustomerID, i)
+	c.byEmail.move(strings.ToLower(before.Email), strings.ToLower(customer.Email), i)
+	return CustomerChange{Created: !found, Customer: *customer}
+}
+
+// set sets a field to value, unless value is empty.
+func set(field *string, value string) {
+	if value != "" {
+		*field = value
+	}
+}
+
+// withDevices returns a copy of devices with others, which replace those with the same
+// token.
+func withDevices(devices, others []Device) []Device {
+	if len(others) == 0 {
+		return devices
+	}
+	devices = slices.Clone(devices)
+	for _, other := range others {
+		i := slices.IndexFunc(devices, func(d Device) bool { return d.DeviceToken == other.DeviceToken })
+		if i < 0 {
+			devices = append(devices, other)
+		} else {
+			devices[i] = other
+		}
+	}
+	return devices
+}
+
+// filter returns a function that reports whether a customer matches both comma-separated
+// lists. An empty list matches every customer.
+func (c *customers) filter(ids, emails string) func(i int) bool {
+	selectedIDs := strings.Split(ids, ",")
+	selectedEmails := strings.Split(strings.ToLower(emails), ",")
+	return func(i int) bool {
+		customer := &c.all[i]
+		return (ids == "" || customer.CustomerID != "" && slices.Contains(selectedIDs, customer.CustomerID)) &&
+			(emails == "" || customer.Email != "" && slices.Contains(selectedEmails, strings.ToLower(customer.Email)))
+	}
+}
+
+// room reports whether at most limit customers are stored after an upsert of all. With 0,
+// there is no limit.
+func (c *customers) room(limit int, all []CustomerParams) bool {
+	room := limit - len(c.all)
+	if limit == 0 || len(all) <= room {
+		return true
+	}
+	created := make(map[string]bool)
+	for _, params := range all {
+		if _, found := c.find(params.CustomerID, params.Email); !found {
+			created[c.keyOf(params)] = true
+		}
+	}
+	return len(created) == 0 || len(created) <= room
+}
+
+// keyOf returns what tells a new customer from others in the same request.
+func (c *customers) keyOf(params CustomerParams) string {
+	if c.identifier == CustomerID || c.identifier == "" && params.CustomerID != "" {
+		return "id " + params.CustomerID
+	}
+	return "email " + strings.ToLower(params.Email)
+}
+
+// truncateToSecond truncates a time to the precision of the times of a customer.
+func truncateToSecond(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }

@@ -1,0 +1,115 @@
+package fake
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messaging-go/messaging/internal/redact"
+)
+
+// Request is a request that the server received, as it was sent. Wherever it quotes the API
+// key of the server, even escaped as in JSON or in a URL, it has "[API key]" instead. What a
+// request creates holds no API key either.
+type Request struct {
+	Method string
+	Path   string
+	Query  url.Values
+	Header http.Header
+	// Body is empty if the body of the request was larger than 16 MiB or incomplete.
+	Body []byte
+	// StatusCode is the status code of the response. It is 0 if a fault lost the
+	// response, or if the response has not been sent yet.
+	StatusCode int
+}
+
+// newRequest returns the record of a request, without the keys. The body has none.
+func newRequest(r *http.Request, body []byte, keys *redact.Keys) *Request {
+	return &Request{
+		Method: keys.Text(r.Method),
+		Path:   keys.Text(r.URL.Path),
+		Query:  valuesWithout(keys, r.URL.Query()),
+		Header: valuesWithout(keys, r.Header),
+		Body:   body,
+	}
+}
+
+// valuesWithout returns a copy of a header or a query, without the keys.
+func valuesWithout(keys *redact.Keys, values map[string][]string) map[string][]string {
+	kept := make(http.Header, len(values))
+	for name, list := range values {
+		kept[keys.Text(name)] = slices.Clone(list)
+	}
+	return keys.Header(kept)
+}
+
+// WithoutKeys returns a body without the keys. The search takes many times the memory of
+// the text that it searches, so it is made in pieces. A key that begins in a piece is found
+// in it, since the pieces overlap.
+func WithoutKeys(body []byte, keys *redact.Keys) []byte {
+	const piece = 64 << 10
+	for rest := body; len(rest) > 0; rest = rest[min(len(rest), piece):] {
+		if keys.AreIn(string(rest[:min(len(rest), keys.Window(piece))])) {
+			return keys.Body(body, len(body))
+		}
+	}
+	return body
+}
+
+// Exchange is a request that the server received, and its outcome.
+type Exchange struct {
+	// Number counts the exchanges from 1, in the order in which they ended. A slow
+	// request has a higher number than a faster one that arrived later. [Server.Reset]
+	// does not restart the count.
+	Number int
+	// At is when the request arrived.
+	At time.Time
+	// Took is the time from the arrival of the request to its outcome, including the
+	// delay of a [Slow] fault.
+	Took time.Duration
+	// Op is the name of the operation, such as "trigger event". It is "" if the request is
+	// for no operation of the service.
+	Op string
+	// ReplayOf is the number that was passed to [Server.Replay], or 0.
+	ReplayOf int
+	// The StatusCode of Request is the Status of the exchange.
+	Request Request
+	// ForeignKey reports whether X-Authorization, Authorization or X-Api-Key holds an API
+	// key other than the key of the server. It is false for a request without a key.
+	ForeignKey bool
+	// Status is the status code of the response. It is 0 if there is no response, because
+	// of a fault or because the client has disconnected.
+	Status int
+	// ResponseHeader is the header of the response, without the fields that net/http
+	// adds, such as Date. It is nil if there is no response.
+	ResponseHeader http.Header
+	// ResponseBody is the body of the response. It is nil if there is no response.
+	ResponseBody []byte
+	// Fault is the kind of the fault that the request took, or "".
+	Fault string
+	// Effect is what the request created: an *[EmailBroadcast], a *[PushBroadcast], a
+	// *[Trigger] or an *[Event]. It is nil for a read, and for a request that was not
+	// carried out.
+	Effect any
+	// Customers are the customers that the request created or updated, in order.
+	Customers []CustomerChange
+	// Problems holds the problems of an invalid request by the path of the field. They
+	// are set even if a fault hides them from the client.
+	Problems map[string][]string
+}
+
+// hasForeignKey reports whether a request has an API key other than own.
+func hasForeignKey(r *http.Request, own string) bool {
+	keys := slices.Concat(r.Header["X-Authorization"], r.Header["Authorization"], r.Header["X-Api-Key"])
+	return slices.ContainsFunc(keys, func(key string) bool { return key != "" && strings.TrimPrefix(key, "Bearer ") != own })
+}
+
+// CustomerChange is a customer that a request created or updated.
+type CustomerChange struct {
+	// Created reports whether the request created the customer.
+	Created bool
+	// Customer is the customer after the change.
+	Customer Customer
+}

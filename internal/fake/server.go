@@ -1,0 +1,250 @@
+package fake
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/messaging-go/messaging/internal/redact"
+	"github.com/messaging-go/messaging/internal/service"
+)
+
+// DefaultAPIKey is obviously a fake, so that nobody mistakes it for a secret.
+const DefaultAPIKey = "fake-api-key-of-messagingtest"
+
+// MaxBody is the size of the largest body of a request, in bytes.
+const MaxBody = 16 << 20
+
+// Config configures a [Server]. Its zero value is a server without limits.
+type Config struct {
+	// Key is the API key that the server accepts. The default is [DefaultAPIKey].
+	Key string
+	// Identifier is the field that identifies a customer.
+	Identifier Identifier
+	// History limits the requests that the server keeps, and the broadcasts and triggers,
+	// to the latest of each. It is all of them with 0, and none with less.
+	History int
+	// MaxRecords limits the customers, and the event definitions, that requests make the
+	// server store. A request that would exceed the limit fails with status 507 and changes
+	// nothing. What the Add methods add counts, but is always added. 0 means no limit.
+	MaxRecords int
+	// Observe is called once for every request that arrives, as soon as its outcome is
+	// known. The calls are made one at a time, in the order of [Exchange.Number]. Each call
+	// ends before the first byte of the response is sent, or before a fault closes the
+	// connection. It may call the methods of the server, but must not send requests to it.
+	Observe func(*Exchange)
+}
+
+// Server is the service. Create one with [New]. It is safe for concurrent use.
+type Server struct {
+	key     string
+	keys    redact.Keys
+	observe func(*Exchange)
+	closing chan struct{}
+	close   func()
+	*state
+
+	observing    sync.Mutex // held during a call of observe; protects lastExchange
+	lastExchange int
+
+	arriving sync.Mutex // a request is recorded and takes its fault while it is held; protects rules
+	rules    rules
+}
+
+// New returns a server.
+func New(c Config) *Server {
+	s := &Server{key: c.Key, observe: c.Observe, closing: make(chan struct{}),
+		state: &state{identifier: c.Identifier, maxRecords: c.MaxRecords, history: c.History}}
+	if s.key == "" {
+		s.key = DefaultAPIKey
+	}
+	s.keys.Use(s.key)
+	s.customers.identifier = c.Identifier
+	s.customers.reset()
+	s.close = sync.OnceFunc(func() { close(s.closing) })
+	return s
+}
+
+// APIKey returns the API key that the server accepts. It is not a secret.
+func (s *Server) APIKey() string { return s.key }
+
+// Close ends the delay of [Slow] requests, now and from now on.
+func (s *Server) Close() { s.close() }
+
+// handlers holds the handler of each operation.
+var handlers = map[*service.Operation]func(*state, *input) response{
+	service.SendEmailBroadcast: sendEmail,
+	service.SendPushBroadcast:  sendPush,
+	service.CreateEvent:        createEvent,
+	service.TriggerEvent:       triggerEvent,
+	service.ListEvents:         listEvents,
+	service.ListCustomers:      listCustomers,
+	service.ListTransactional:  listTransactional,
+}
+
+// ServeHTTP carries out a request. A fault that closes the connection is a panic with
+// http.ErrAbortHandler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, answered := s.serve(w, r, 0); !answered {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Replay carries out a request within the process, and returns its exchange, which says
+// that it is a replay of another one.
+func (s *Server) Replay(r *http.Request, of int) *Exchange {
+	e, _ := s.serve(httptest.NewRecorder(), r, of)
+	return e
+}
+
+// serve records a request, applies its fault and carries out its operation. It reports
+// whether there is a response.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, replayOf int) (e *Exchange, answered bool) {
+	e = &Exchange{At: time.Now(), ReplayOf: replayOf, ForeignKey: hasForeignKey(r, s.key)}
+	if op, _ := service.Find(r.Method, r.URL.Path); op != nil {
+		e.Op = op.Name
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	if err != nil {
+		body = nil
+	}
+	body = WithoutKeys(body, &s.keys)
+	request := newRequest(r, body, &s.keys)
+	fault := s.arrive(r, request, e.Op)
+	e.Request, e.Fault = *request, fault.Kind
+	if fault.Kind == NotReached {
+		s.done(e)
+		return e, false
+	}
+	fault.wait(r.Context(), s.closing)
+	resp := s.respond(e, r, body, err, fault)
+	if fault.Kind == AnswerLost {
+		s.done(e)
+		return e, false
+	}
+	if fault.Kind == Malformed {
+		resp = response{status: http.StatusOK, body: []byte(fault.Body)}
+	}
+	s.setStatus(request, resp.status)
+	header := resp.header()
+	if r.Context().Err() == nil { // the client has not disconnected
+		e.Status, e.ResponseHeader, e.ResponseBody = resp.status, header, resp.body
+		e.Request.StatusCode = resp.status
+	}
+	s.done(e)
+	resp.write(w, header)
+	return e, true
+}
+
+// arrive records a request, and returns its fault.
+func (s *Server) arrive(r *http.Request, request *Request, op string) Fault {
+	s.arriving.Lock()
+	defer s.arriving.Unlock()
+	s.addRequest(request)
+	if fault, ok := r.Context().Value(faultKey{}).(Fault); ok {
+		return fault
+	}
+	return s.rules.next(op)
+}
+
+// done numbers an exchange, and passes it to the observer.
+func (s *Server) done(e *Exchange) {
+	s.observing.Lock()
+	defer s.observing.Unlock()
+	e.Took = time.Since(e.At)
+	s.lastExchange++
+	e.Number = s.lastExchange
+	if s.observe != nil {
+		s.observe(e)
+	}
+}
+
+// respond carries out a request, unless it or its fault forbids that.
+func (s *Server) respond(e *Exchange, r *http.Request, body []byte, bodyErr error, fault Fault) response {
+	if rejection := fault.rejection(); rejection != nil {
+		return *rejection
+	}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(bodyErr, &tooLarge):
+		return errorResponse(http.StatusRequestEntityTooLarge, "body is larger than 16 MiB")
+	case bodyErr != nil:
+		return errorResponse(http.StatusBadRequest, "cannot read the body")
+	}
+	operation, allowed := service.Find(r.Method, r.URL.Path)
+	switch {
+	case operation == nil:
+		return noOperation(allowed)
+	case r.Header.Get("X-Authorization") != s.key:
+		return errorResponse(http.StatusUnauthorized, "missing or invalid API key in X-Authorization")
+	}
+	in := input{operation: operation, exchange: e, changes: s.observe != nil}
+	if refused, ok := in.read(r, body); !ok {
+		return refused
+	}
+	resp := handlers[operation](s.state, &in)
+	if len(in.problems) > 0 {
+		e.Problems = in.problems
+	}
+	return resp
+}
+
+// Reset removes everything that the server stores and has recorded, and its rules. It does
+// not restart ids or numbers: an earlier id never identifies a later record. A request that
+// is in flight is carried out after the reset. Its effect is recorded, but
+// [Server.Requests] does not return it.
+func (s *Server) Reset() {
+	s.RemoveRules()
+	s.reset()
+}
+
+// NextFault returns the fault of the next request of an operation, and counts it, for a
+// client that passes it on with [WithFault].
+func (s *Server) NextFault(op string) Fault {
+	s.arriving.Lock()
+	defer s.arriving.Unlock()
+	return s.rules.next(op)
+}
+
+// AddRule adds a rule after the existing ones, and returns its id.
+func (s *Server) AddRule(r Rule) (id int) {
+	s.arriving.Lock()
+	defer s.arriving.Unlock()
+	return s.rules.add(r)
+}
+
+// RemoveRule removes a rule, and reports whether it was active.
+func (s *Server) RemoveRule(id int) bool {
+	s.arriving.Lock()
+	defer s.arriving.Unlock()
+	return s.rules.remove(id)
+}
+
+// RemoveRules removes all rules. It does not restart their ids.
+func (s *Server) RemoveRules() {
+	s.arriving.Lock()
+	defer s.arriving.Unlock()
+	s.rules.active, s.rules.usedUp = nil, nil
+}
+
+// Rules returns the active rules, in the order in which they apply.
+func (s *Server) Rules() []ActiveRule {
+	s.arriving.Lock()
+	defer s.arriving.Unlock()
+	all := make([]ActiveRule, len(s.rules.active))
+	for i, r := range s.rules.active {
+		all[i] = r.ActiveRule
+	}
+	return all
+}
+
+// UsedUp returns the latest five rules that have failed as many requests as they were to.
+func (s *Server) UsedUp() []ActiveRule {
+	s.arriving.Lock()
+	defer s.arriving.Unlock()
+	return slices.Clone(s.rules.usedUp)
+}

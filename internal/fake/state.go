@@ -1,0 +1,188 @@
+package fake
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// state is what a server stores and has recorded. What it hands out never changes.
+type state struct {
+	identifier Identifier
+	maxRecords int // of each kind that requests create; 0 means no limit
+	history    int // of requests, and of effects; 0 means no limit, and less keeps none
+
+	mu        sync.Mutex // protects the following fields
+	customers customers
+	events    []Event
+	messages  []TransactionalMessage
+	requests  []*Request
+	effects   []any // an *EmailBroadcast, *PushBroadcast or *Trigger
+	lastID    int
+}
+
+// reset removes everything. It does not restart ids, nor the numbers of customers.
+func (s *state) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.customers.reset()
+	s.events, s.messages, s.requests, s.effects = nil, nil, nil, nil
+}
+
+// newID returns a UUID that is unique within the server. The UUIDs are sequential, so
+// that the output of tests is reproducible. The caller must hold s.mu.
+func (s *state) newID() string {
+	s.lastID++
+	return fmt.Sprintf("00000000-0000-4000-8000-%012x", s.lastID)
+}
+
+// idOr returns id, or a new one if it is "". The caller must hold s.mu.
+func (s *state) idOr(id string) string {
+	if id == "" {
+		return s.newID()
+	}
+	return id
+}
+
+// full returns the response to a request that would exceed the limit of records.
+func (s *state) full(kind string) response {
+	return errorResponse(http.StatusInsufficientStorage, fmt.Sprintf(
+		"the in-memory service stores at most %d %s; this limit is not one of the real service", s.maxRecords, kind))
+}
+
+// AddCustomers adds customers to the list, and does not check for duplicates. A customer
+// without an identifier gets a customer id. A zero time is set to the current time, unless
+// Extra has a member for it.
+func (s *state) AddCustomers(customers ...Customer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range customers {
+		c.CreatedAt = truncateToSecond(timeOrNow(c.Extra, "customer_created_at", c.CreatedAt))
+		c.UpdatedAt = truncateToSecond(timeOrNow(c.Extra, "updated_at", c.UpdatedAt))
+		c.LastInteraction = truncateToSecond(timeOrNow(c.Extra, "last_interaction", c.LastInteraction))
+		if c.Email == "" || s.identifier == CustomerID {
+			c.CustomerID = s.idOr(c.CustomerID)
+		}
+		s.customers.add(c)
+	}
+}
+
+// AddEvents adds event definitions to the list. An event without an id gets a UUID. A zero
+// CreatedAt is set to the current time, unless Extra has a created_at member.
+func (s *state) AddEvents(events ...Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range events {
+		e.ID, e.CreatedAt = s.idOr(e.ID), timeOrNow(e.Extra, "created_at", e.CreatedAt)
+		s.events = append(s.events, e)
+	}
+}
+
+// AddTransactional adds transactional messages to the list. It completes them like
+// [Server.AddEvents].
+func (s *state) AddTransactional(messages ...TransactionalMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range messages {
+		m.ID, m.CreatedAt = s.idOr(m.ID), timeOrNow(m.Extra, "created_at", m.CreatedAt)
+		s.messages = append(s.messages, m)
+	}
+}
+
+// Customers returns all customers in the order of their creation.
+func (s *state) Customers() []Customer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.customers.all)
+}
+
+// Events returns all event definitions in the order of their creation.
+func (s *state) Events() []Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.events)
+}
+
+// Transactional returns all transactional messages in the order in which they were added.
+func (s *state) Transactional() []TransactionalMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.messages)
+}
+
+// Effects returns what was carried out, in order: an *[EmailBroadcast], *[PushBroadcast] or
+// *[Trigger] each.
+func (s *state) Effects() []any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.effects)
+}
+
+// Requests returns all requests that arrived, in order, including those that were refused
+// and those that failed because of a fault.
+func (s *state) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Request, len(s.requests))
+	for i, r := range s.requests {
+		all[i] = *r
+	}
+	return all
+}
+
+func (s *state) addRequest(r *Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	record(s, &s.requests, r)
+}
+
+func (s *state) setStatus(r *Request, status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.StatusCode = status
+}
+
+// carryOut records a broadcast or a trigger, and updates or creates its customers, unless
+// the request is invalid. Then it returns the response to the request.
+func (s *state) carryOut(in *input, effect any, customers []CustomerParams, success response) response {
+	if len(in.problems) > 0 {
+		return invalidResponse(in.problems)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.customers.room(s.maxRecords, customers) {
+		return s.full("customers")
+	}
+	for _, params := range customers {
+		change := s.customers.upsert(params)
+		if in.changes {
+			in.exchange.Customers = append(in.exchange.Customers, change)
+		}
+	}
+	record(s, &s.effects, effect)
+	in.exchange.Effect = effect
+	return success
+}
+
+// record adds a record to a history, which keeps the latest ones.
+func record[T any](s *state, history *[]T, added T) {
+	switch {
+	case s.history < 0:
+		return
+	case s.history > 0 && len(*history) == s.history:
+		clear((*history)[:1]) // what the record points to can be freed
+		*history = (*history)[1:]
+	}
+	*history = append(*history, added)
+}
+
+// timeOrNow returns t, or the current time if t is zero and extra has no member with the
+// key.
+func timeOrNow(extra Extra, key string, t time.Time) time.Time {
+	if _, ok := extra[key]; t.IsZero() && !ok {
+		return time.Now()
+	}
+	return t
+}

@@ -1,0 +1,85 @@
+package fake
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+func triggerEvent(s *state, in *input) response {
+	id := in.body.requiredString("event_id")
+	event, known := s.event(id)
+	in.body.invalidIf(!known, "event_id", "is not the id of an event")
+	in.body.invalidIf(!in.body.has("payload"), "payload", "is required")
+	payload := in.body.object("payload")
+	if in.problems["payload"] != nil {
+		return invalidResponse(in.problems)
+	}
+	trigger, who := readTrigger(payload, event, s.identifier)
+	trigger.At = in.exchange.At
+	return s.carryOut(in, &trigger, []CustomerParams{who}, successResponse("Event successfully triggered", true))
+}
+
+// event returns the event with an id.
+func (s *state) event(id string) (event Event, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.events, func(e Event) bool { return e.ID == id })
+	if i < 0 {
+		return Event{}, false
+	}
+	return s.events[i], true
+}
+
+// readTrigger reads a trigger and the customer that it identifies. Unlike
+// Trigger.Customer, that customer has the email address of the payload.
+func readTrigger(payload object, event Event, identifier Identifier) (trigger Trigger, who CustomerParams) {
+	trigger = Trigger{EventID: event.ID, EventName: event.Name, Email: payload.email("email")}
+	customer := payload.object("customer")
+	if customer.members != nil {
+		who = readCustomer(customer)
+		sent := who
+		trigger.Customer = &sent
+	}
+	payload.invalidIf(trigger.Email == "" && !payload.has("customer"), "email", "is required when there is no customer")
+	if who.Email == "" {
+		who.Email = trigger.Email
+	}
+	if who.Email != "" || trigger.Customer != nil {
+		identifier.check(customer, who)
+	}
+	for key, raw := range payload.members {
+		if !isReserved(key) {
+			if trigger.Values == nil {
+				trigger.Values = make(map[string]any)
+			}
+			var value any
+			_ = json.Unmarshal(raw, &value) // raw is valid JSON: the body was decoded before
+			trigger.Values[key] = value
+		}
+	}
+	trigger.checkParameters(payload, event.Parameters)
+	return trigger, who
+}
+
+// checkParameters checks the values against the parameters of the event, and removes
+// malformed timestamps.
+func (t *Trigger) checkParameters(payload object, parameters []EventParameter) {
+	for _, p := range parameters {
+		switch {
+		case !payload.has(p.Name):
+			payload.invalidIf(p.Required, p.Name, "is required by the event")
+		case p.Type == Timestamp && !isReserved(p.Name) && !isTimestamp(t.Values[p.Name]):
+			t.Skipped = append(t.Skipped, p.Name)
+			delete(t.Values, p.Name)
+		}
+	}
+}
+
+// isTimestamp reports whether value is a timestamp exactly in the form of the service.
+// time.Parse alone would accept fractions of a second.
+func isTimestamp(value any) bool {
+	s, _ := value.(string)
+	t, err := time.Parse(secondLayout, s)
+	return err == nil && t.Format(secondLayout) == s
+}

@@ -1,0 +1,141 @@
+package fake
+
+import "time"
+
+// Device is an app installation of a customer.
+type Device struct {
+	DeviceType  string `json:"device_type"`
+	DeviceToken string `json:"device_token"`
+}
+
+// CustomerParams is a customer in a request.
+type CustomerParams struct {
+	CustomerID string   `json:"customer_id,omitempty"`
+	Email      string   `json:"email,omitempty"`
+	FirstName  string   `json:"first_name,omitempty"`
+	LastName   string   `json:"last_name,omitempty"`
+	PhoneNo    string   `json:"phone_no,omitempty"`
+	Devices    []Device `json:"devices,omitempty"`
+}
+
+// Customer is a customer as the service stores it. Its JSON has the form of the list, which
+// lacks Number and Devices.
+type Customer struct {
+	// Number counts the customers from 1, in the order of their creation. [Server.Reset]
+	// does not restart the count.
+	Number int
+	// CustomerParams combines the fields of all requests that named the customer. Devices
+	// holds the latest device with each token.
+	CustomerParams
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+	LastInteraction time.Time
+	Providers       []string
+	Extra           Extra
+}
+
+// Event is an event definition. Its JSON has the form of the list.
+type Event struct {
+	ID          string
+	Name        string
+	Description string
+	Parameters  []EventParameter
+	CreatedAt   time.Time
+	Extra       Extra
+}
+
+// EventParameter is a parameter of an event.
+type EventParameter struct {
+	Name string `json:"name"`
+	// Type is in lower case.
+	Type     string `json:"type"`
+	Required bool   `json:"required"`
+}
+
+// Timestamp is the type of the parameters whose values can be skipped.
+const Timestamp = "timestamp"
+
+// TransactionalMessage is a transactional message. Its JSON has the form of the list.
+type TransactionalMessage struct {
+	ID              string
+	Channel         string
+	Subject         string
+	Title           string
+	Message         string
+	MessageType     *string
+	CreatedAt       time.Time
+	TotalSent       int
+	TotalDelivered  int
+	TotalFailed     int
+	TotalComplained int
+	TotalBounced    int
+	Extra           Extra
+}
+
+// EmailBroadcast is an email broadcast that the service accepted.
+type EmailBroadcast struct {
+	// At is when the request arrived.
+	At               time.Time
+	SenderEmail      string
+	SenderName       string
+	Email            string
+	Subject          string
+	CC, BCC, ReplyTo []string
+	Message          string
+	TemplateID       string
+	EmailTemplateID  string
+	// Variables has the types of encoding/json: numbers are float64.
+	Variables   map[string]any
+	MessageType string
+	// AllCustomers reports whether the broadcast was sent to all customers.
+	AllCustomers bool
+	Recipients   []Recipient
+	// Schedule is nil for an immediate broadcast. A scheduled broadcast is recorded when
+	// the request arrives, not when it is due.
+	Schedule *Schedule
+}
+
+// PushBroadcast is a push notification broadcast that the service accepted. Its fields are
+// those of an [EmailBroadcast].
+type PushBroadcast struct {
+	At                 time.Time
+	Subject            string
+	Message            string
+	WhatsAppTemplateID string
+	AllCustomers       bool
+	Recipients         []Recipient
+	Schedule           *Schedule
+}
+
+// Recipient is a group of customers within a broadcast.
+type Recipient struct {
+	// Type is "customer" or "segment".
+	Type      string
+	Customers []CustomerParams
+	Segments  []string
+}
+
+// Schedule is the time at which a broadcast is sent.
+type Schedule struct {
+	Date     string `json:"schedule_date"`
+	Timezone string `json:"timezone"`
+}
+
+// Trigger is a triggered event.
+type Trigger struct {
+	// At is when the request arrived.
+	At      time.Time
+	EventID string
+	// EventName is the name from the event definition.
+	EventName string
+	Email     string
+	// Customer is nil if the payload has no customer object.
+	Customer *CustomerParams
+	// Values holds the other members of the payload, except the skipped ones. It has the
+	// types of encoding/json: numbers are float64.
+	Values map[string]any
+	// Skipped holds the names of the timestamp parameters whose values are not in the
+	// form of the service. Like the service, the server triggers the event without these
+	// values, and the response does not mention them.
+	Skipped []string
+}

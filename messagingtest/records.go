@@ -1,0 +1,229 @@
+package messagingtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/fake"
+)
+
+// EmailBroadcast is an email broadcast that the service accepted.
+type EmailBroadcast struct {
+	// At is when the request arrived. A scheduled broadcast is recorded then, not when it
+	// is due.
+	At time.Time
+	// Params is equal to what was sent, as in assert.Equal(t, want, sent.Params), if the
+	// values of Variables are strings, bools and float64, as encoding/json reads them, and
+	// no slice or map is empty but not nil.
+	Params messaging.EmailBroadcastParams
+	// Everyone reports whether the broadcast was sent to all customers.
+	Everyone bool
+	// Customers and Segments are those that the broadcast was sent to, in order.
+	Customers []messaging.CustomerParams
+	Segments  []string
+}
+
+// PushBroadcast is a push notification broadcast that the service accepted. Its fields are
+// like those of an [EmailBroadcast].
+type PushBroadcast struct {
+	At        time.Time
+	Params    messaging.PushBroadcastParams
+	Everyone  bool
+	Customers []messaging.CustomerParams
+	Segments  []string
+}
+
+// Trigger is a triggered event.
+type Trigger struct {
+	// At is when the request arrived.
+	At time.Time
+	// Params is equal to what was sent, as in assert.Equal(t, want, sent.Params), if that
+	// has an EventID instead of a Definition, if the values are strings, bools and float64,
+	// as encoding/json reads them, and if no slice or map is empty but not nil. It does not
+	// have the skipped values.
+	Params messaging.EventTriggerParams
+	// Skipped holds the names of the timestamp parameters whose values are not in the
+	// form of the service. Like the service, the server triggers the event without these
+	// values, and the response does not mention them.
+	Skipped []string
+}
+
+// Customer is a customer as the service stores it. As in the service's lists, its times
+// are in UTC and truncated to the second.
+type Customer struct {
+	// CustomerParams combines the fields of all requests that named the customer. Devices
+	// holds the latest device with each token.
+	messaging.CustomerParams
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+	LastInteraction time.Time
+	Providers       []string
+	Extra           map[string]json.RawMessage
+}
+
+// Request is a request that the server received, as it was sent. Wherever it quotes the API
+// key of the server, even escaped as in JSON or in a URL, it has "[API key]" instead.
+type Request struct {
+	Method string
+	Path   string
+	Query  url.Values
+	Header http.Header
+	// Body is empty if the body of the request was larger than 16 MiB or incomplete.
+	Body []byte
+	// StatusCode is the status code of the response. It is 0 if a fault lost the
+	// response, or if the response has not been sent yet.
+	StatusCode int
+}
+
+// EmailBroadcasts returns the accepted email broadcasts, in order.
+func (s *Server) EmailBroadcasts() []EmailBroadcast {
+	return effects(s, func(b *fake.EmailBroadcast) EmailBroadcast {
+		to := newAudience(b.AllCustomers, b.Recipients)
+		return EmailBroadcast{At: b.At, Everyone: b.AllCustomers, Customers: to.customers, Segments: to.segments,
+			Params: messaging.EmailBroadcastParams{SenderEmail: b.SenderEmail, SenderName: b.SenderName, Email: b.Email, Subject: b.Subject,
+				CC: slices.Clone(b.CC), BCC: slices.Clone(b.BCC), ReplyTo: slices.Clone(b.ReplyTo), Message: b.Message,
+				TemplateID: b.TemplateID, EmailTemplateID: b.EmailTemplateID, Variables: convert[map[string]any](b.Variables),
+				MessageType: b.MessageType, To: to.audience, Schedule: (*messaging.Schedule)(clone(b.Schedule))}}
+	})
+}
+
+// PushBroadcasts returns the accepted push notification broadcasts, in order.
+func (s *Server) PushBroadcasts() []PushBroadcast {
+	return effects(s, func(b *fake.PushBroadcast) PushBroadcast {
+		to := newAudience(b.AllCustomers, b.Recipients)
+		return PushBroadcast{At: b.At, Everyone: b.AllCustomers, Customers: to.customers, Segments: to.segments,
+			Params: messaging.PushBroadcastParams{Subject: b.Subject, Message: b.Message, WhatsAppTemplateID: b.WhatsAppTemplateID,
+				To: to.audience, Schedule: (*messaging.Schedule)(clone(b.Schedule))}}
+	})
+}
+
+// Triggers returns the triggered events, in order.
+func (s *Server) Triggers() []Trigger {
+	return effects(s, func(t *fake.Trigger) Trigger {
+		return Trigger{At: t.At, Skipped: slices.Clone(t.Skipped), Params: messaging.EventTriggerParams{EventID: t.EventID, Email: t.Email,
+			Customer: convert[*messaging.CustomerParams](t.Customer), Values: convert[map[string]any](t.Values)}}
+	})
+}
+
+// Customers returns all customers in the order of their creation: those that were added
+// with [Server.AddCustomers], and those that broadcasts and triggers created.
+func (s *Server) Customers() []Customer {
+	var all []Customer
+	for _, c := range s.service.Customers() {
+		listed := convert[messaging.Customer](c)
+		params := listed.Params()
+		params.Devices = convert[[]messaging.Device](c.Devices)
+		all = append(all, Customer{CustomerParams: params, CreatedAt: listed.CreatedAt, UpdatedAt: listed.UpdatedAt,
+			LastInteraction: listed.LastInteraction, Providers: listed.Providers, Extra: listed.Extra})
+	}
+	return all
+}
+
+// Events returns all event definitions in the order of their creation: those that were
+// added with [Server.AddEvents], and those that requests created.
+func (s *Server) Events() []messaging.Event { return convertAll[messaging.Event](s.service.Events()) }
+
+// Requests returns all requests that arrived, in order, including those that were refused
+// and those that failed because of a fault.
+func (s *Server) Requests() []Request {
+	var all []Request
+	for _, r := range s.service.Requests() {
+		r.Query, r.Header = url.Values(http.Header(r.Query).Clone()), r.Header.Clone()
+		r.Body = bytes.Clone(r.Body)
+		all = append(all, Request(r))
+	}
+	return all
+}
+
+// AddCustomers adds customers to the list of the service, and does not check for
+// duplicates. A customer without an identifier gets a customer id. A zero time is set to
+// the current time, unless Extra has a member for it. The list includes the members of
+// Extra.
+func (s *Server) AddCustomers(customers ...messaging.Customer) {
+	s.service.AddCustomers(convertAll[fake.Customer](customers)...)
+}
+
+// AddEvents adds event definitions to the list of the service, so that they can be
+// triggered. An event without an id gets a UUID. A zero CreatedAt is set to the current
+// time, unless Extra has a created_at member. The list includes the members of Extra.
+func (s *Server) AddEvents(events ...messaging.Event) {
+	s.service.AddEvents(convertAll[fake.Event](events)...)
+}
+
+// AddTransactional adds transactional messages to the list of the service. A message
+// without an id gets a UUID. A zero CreatedAt is set to the current time, unless Extra
+// has a created_at member. The list includes the members of Extra.
+func (s *Server) AddTransactional(messages ...messaging.TransactionalMessage) {
+	s.service.AddTransactional(convertAll[fake.TransactionalMessage](messages)...)
+}
+
+// effects returns the effects of one kind.
+func effects[F, T any](s *Server, read func(*F) T) []T {
+	var all []T
+	for _, effect := range s.service.Effects() {
+		if effect, ok := effect.(*F); ok {
+			all = append(all, read(effect))
+		}
+	}
+	return all
+}
+
+// audience is whom a broadcast was sent to.
+type audience struct {
+	audience  messaging.Audience
+	customers []messaging.CustomerParams
+	segments  []string
+}
+
+func newAudience(everyone bool, recipients []fake.Recipient) (to audience) {
+	var parts []messaging.Audience
+	for _, r := range recipients {
+		if r.Type == "segment" {
+			to.segments = append(to.segments, r.Segments...)
+			parts = append(parts, messaging.ToSegments(r.Segments...))
+			continue
+		}
+		customers := convert[[]messaging.CustomerParams](r.Customers)
+		to.customers = append(to.customers, customers...)
+		parts = append(parts, messaging.ToCustomers(customers...))
+	}
+	if to.audience = messaging.ToEach(parts...); everyone {
+		to.audience = messaging.AllCustomers()
+	}
+	return to
+}
+
+// convert returns a value of one package as one of the other, by way of the JSON that both
+// share.
+func convert[T any](from any) (to T) {
+	data, err := json.Marshal(from)
+	if err == nil {
+		err = json.Unmarshal(data, &to)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("messagingtest: %v", err)) // such as an Extra that is no JSON
+	}
+	return to
+}
+
+func convertAll[T, F any](from []F) []T {
+	var all []T
+	for _, each := range from {
+		all = append(all, convert[T](each))
+	}
+	return all
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	value := *p
+	return &value
+}

@@ -1,0 +1,128 @@
+package messagingtest_test
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// validBodies are bodies with which the service accepts each send.
+var validBodies = map[*service.Operation]string{
+	service.SendEmailBroadcast: validEmail,
+	service.SendPushBroadcast:  validPush,
+	service.CreateEvent:        validEvent,
+	service.TriggerEvent:       validTrigger,
+}
+
+func TestResetRemovesWhateverAMethodReturns(t *testing.T) {
+	s := newTriggerServer(t)
+	for o := range service.Sends() {
+		require.Contains(t, validBodies, o, "add a valid body for %q to validBodies in messagingtest/reset_test.go", o.Name)
+		require.Equal(t, http.StatusOK, post(t, s, o.Path, validBodies[o]).StatusCode, o.Name)
+	}
+	addOneOfEach(s)
+	for name, returned := range returnedSlices(s) {
+		require.NotZero(t, returned.Len(), "this test must add what Server.%s returns", name)
+	}
+
+	s.Reset()
+
+	for name, returned := range returnedSlices(s) {
+		assert.Zero(t, returned.Len(), "Server.Reset does not remove what Server.%s returns", name)
+	}
+}
+
+// addOneOfEach adds an empty record to each list, such as an event with AddEvents.
+func addOneOfEach(s *messagingtest.Server) {
+	for name, method := range methods(s) {
+		if strings.HasPrefix(name, "Add") && method.Type().IsVariadic() {
+			method.Call([]reflect.Value{reflect.Zero(method.Type().In(0).Elem())})
+		}
+	}
+}
+
+// methods returns the exported methods of a server by their names.
+func methods(s *messagingtest.Server) map[string]reflect.Value {
+	all := make(map[string]reflect.Value)
+	for method, value := range reflect.ValueOf(s).Methods() {
+		all[method.Name] = value
+	}
+	return all
+}
+
+// returnedSlices calls the methods of a server that only return a slice.
+func returnedSlices(s *messagingtest.Server) map[string]reflect.Value {
+	slices := make(map[string]reflect.Value)
+	for name, method := range methods(s) {
+		if f := method.Type(); f.NumIn() == 0 && f.NumOut() == 1 && f.Out(0).Kind() == reflect.Slice {
+			slices[name] = method.Call(nil)[0]
+		}
+	}
+	return slices
+}
+
+func TestResetIsSafeWithARequestInFlight(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	err := sendAndThen(t, s, func(cancel context.CancelFunc) {
+		s.Reset()
+		require.Empty(t, s.Requests())
+		cancel()
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	s.Close()
+	assert.Empty(t, s.Requests())
+	assert.Len(t, s.PushBroadcasts(), 1, "it was carried out after the reset")
+}
+
+func TestResetWhileTheServerIsInUse(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	client := s.Client()
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for round := range 20 {
+				s.Fail("list events", 1, messagingtest.AnswerLost())
+				assert.NoError(t, pushToAll(t, client))
+				if i == 0 && round%5 == 0 {
+					s.Reset()
+				}
+			}
+		})
+	}
+	all.Wait()
+	s.Reset()
+	assert.Empty(t, s.Requests())
+}
+
+func TestResetWhileCustomersAreNamedInBroadcasts(t *testing.T) {
+	s := messagingtest.NewServer(t, messagingtest.IdentifyByEmail())
+	client := s.Client()
+	broadcast := toEveryone
+	broadcast.To = messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for range 50 {
+			_, err := client.Broadcasts.SendPush(t.Context(), broadcast)
+			assert.NoError(t, err)
+		}
+	}()
+	for {
+		select {
+		case <-sent:
+			return
+		default:
+			s.Reset()
+		}
+	}
+}
