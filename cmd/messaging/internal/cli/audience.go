@@ -144,7 +144,7 @@ func (a *audience) checkLimit(ctx context.Context, s *settings, service *profile
 	a.total = &total
 	if a.list != nil {
 		total += len(a.list.Customers)
-		return checkLimit(ctx, prepared, a.max, " (--max-recipients raises the limit)")
+		return checkLimit(ctx, prepared, a.max, fmt.Sprintf(" (%s; --max-recipients %d allows them)", a.parts(), total))
 	}
 	customers, err := s.countCustomers(ctx, service)
 	if err != nil {
@@ -216,7 +216,8 @@ func (a *audience) answer() string {
 	return fmt.Sprint(*a.total)
 }
 
-func (a *audience) describe(plan *confirm.Plan) {
+// parts says where the recipients come from.
+func (a *audience) parts() string {
 	var parts []string
 	switch {
 	case a.segments != nil:
@@ -231,7 +232,11 @@ func (a *audience) describe(plan *confirm.Plan) {
 			parts = append(parts, fmt.Sprintf("%d in %s", n, each.field))
 		}
 	}
-	text := strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
+}
+
+func (a *audience) describe(plan *confirm.Plan) {
+	text := a.parts()
 	if a.total != nil {
 		text = words.Thousands(*a.total) + ": " + text
 	}
@@ -241,7 +246,7 @@ func (a *audience) describe(plan *confirm.Plan) {
 	}
 	plan.Add("first row", describeCustomer(a.list.Customers[0]))
 	if a.list.Duplicates > 0 {
-		plan.Add("left out", words.Count(a.list.Duplicates, "row")+" with a customer of an earlier row")
+		plan.Add("left out", words.Count(a.list.Duplicates, "row")+" with a customer of another row")
 	}
 	if len(a.list.Bad) > 0 {
 		plan.Add("left out", words.Count(len(a.list.Bad), "row")+" that cannot be used: "+recipients.First(a.list.Bad))

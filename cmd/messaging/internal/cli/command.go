@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,12 @@ type list[T any] struct {
 }
 
 func (l list[T]) command(s *settings) *cobra.Command {
-	return s.reading(l.use, l.short, l.long, l.example, l.args, l.flags, func(c call) error {
+	names := make([]string, len(l.table.Columns))
+	for i, column := range l.table.Columns {
+		names[i] = column.Name
+	}
+	long := cmp.Or(l.long, l.short+".") + "\n\nThe columns, also in a pipe, are " + strings.Join(names, ", ") + "."
+	return s.reading(l.use, l.short, long, l.example, l.args, l.flags, func(c call) error {
 		out, err := output.NewRows(s.printer, l.table)
 		if err != nil {
 			return err

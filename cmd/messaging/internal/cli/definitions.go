@@ -66,8 +66,8 @@ func newEventApply(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Create the events of a file that the account does not have",
-		Long: `Create the events of a file, in the form of events.json, that the account does not have,
-and print all events of the file with their ids. If the account has one of them with other
+		Long: `Create the events of a file, {"events": [{"name", "description", "parameters"}, …]}, that the
+account does not have, and print all of them with their ids. If the account has one of them with other
 parameters, nothing is created: the service can neither change nor delete an event.
 
 With --check, nothing is created: the state of each event is printed, and the exit code is

@@ -112,6 +112,7 @@ func TestGroupsRefuseWhatTheyDoNotHave(t *testing.T) {
 func TestCommandsSuggestWhatWasMeant(t *testing.T) {
 	for line, want := range map[string]string{
 		"outbox pasue":                            `unknown command "pasue" for "messaging outbox"; did you mean pause?`,
+		"broadcast emial --from-file x":           `unknown command "emial" for "messaging broadcast"; did you mean email?`,
 		"broadcast emial":                         `unknown command "emial" for "messaging broadcast"; did you mean email?`,
 		"broadcast push --subjcet x":              "unknown flag: --subjcet; did you mean --subject?",
 		"broadcast push --yes":                    "pass --confirm with the digest that --dry-run prints",

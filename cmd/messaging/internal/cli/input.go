@@ -18,7 +18,8 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
-// checkNotEmpty returns an error for a flag or an argument that is given without a value, as an unset variable of a shell does.
+// checkNotEmpty returns an error for a flag or an argument that is given without a value, or with the next flag as its value, as an
+// unset variable of a shell does.
 func checkNotEmpty(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
@@ -27,6 +28,9 @@ func checkNotEmpty(cmd *cobra.Command) (err error) {
 		}
 		if len(values) == 0 || slices.ContainsFunc(values, visible.IsBlank) {
 			err = exit.With(exit.Usage, "--%s is empty; is a variable not set?", flag.Name)
+		}
+		if name, isFlag := strings.CutPrefix(flag.Value.String(), "--"); isFlag && name != "" && cmd.Flags().Lookup(name) != nil {
+			err = exit.With(exit.Usage, "--%s has the flag --%s as its value; is a variable before it not set?", flag.Name, name)
 		}
 	})
 	if err == nil && slices.ContainsFunc(cmd.Flags().Args(), visible.IsBlank) {

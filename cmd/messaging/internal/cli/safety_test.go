@@ -138,13 +138,18 @@ func TestALostAnswerBlocksTheSameBytesAlone(t *testing.T) {
 
 	stderr, code = o.confirmedSend(sale...)
 	assert.Equal(t, 2, code, stderr)
+	o.must("sandbox", "fault", "answer_lost", "--op", "send push broadcast")
+	_, failed, _ := o.run(append(sale, "--again", "--json", "--confirm", strings.TrimSpace(o.must(append(sale, "--again", "--dry-run")...)))...)
+	list = o.sends()
+	assert.Contains(t, failed, fmt.Sprintf(`"id":%q,"kind":"unknown"`, list[1].ID))
+	list = list[1:]
 	april := []string{"-p", "sandbox", "broadcast", "push", "--subject", "Sale in April", "--message", "Today", "--to-customers", "two.csv"}
 	stderr, code = o.confirmedSend(april...)
 	assert.Equal(t, 0, code, "other bytes are another send: %s", stderr)
 	o.must("sends", "resolve", list[0].ID, "--not-carried-out")
 	stderr, code = o.confirmedSend(sale...)
 	assert.Equal(t, 0, code, stderr)
-	o.requireBroadcasts(3)
+	o.requireBroadcasts(4)
 
 	stderr, code = o.confirmedSend(append(sale, "--again")...)
 	assert.Equal(t, 0, code, stderr)
@@ -152,7 +157,7 @@ func TestALostAnswerBlocksTheSameBytesAlone(t *testing.T) {
 	for _, each := range o.sends() {
 		deliveries[each.Delivery]++
 	}
-	assert.Equal(t, map[sends.Delivery]int{sends.Accepted: 2, sends.NotSent: 1, sends.Superseded: 1}, deliveries)
+	assert.Equal(t, map[sends.Delivery]int{sends.Accepted: 2, sends.NotSent: 1, sends.Superseded: 2}, deliveries)
 	_, _, code = o.run("sends", "resolve", "none", "--carried-out")
 	assert.Equal(t, 6, code)
 	_, _, code = o.run("sends", "resolve", list[0].ID)

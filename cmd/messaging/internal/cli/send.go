@@ -37,6 +37,7 @@ type send struct {
 	unknown func(ctx context.Context, i int, err error) error
 
 	record   *sends.Record
+	begun    sends.Send
 	blocking *sends.Send // what the operator sees of an earlier send, or nil
 }
 
@@ -146,28 +147,29 @@ func (s *settings) sendOne(ctx context.Context, client *messaging.Client, send *
 		again = send.blocking.ID
 	}
 	sendBegan.Store(true) // from here on, the same send is refused until its outcome is written down
-	begun, err := send.record.Begin(ctx, send.recorded(i), again)
-	if err != nil {
+	var err error
+	if send.begun, err = send.record.Begin(ctx, send.recorded(i), again); err != nil {
 		sendBegan.Store(false)
 		return nil, err
 	}
 	response, err := s.request(ctx, client, send.prepared[i])
-	if failed := send.record.End(begun, sends.Delivery(words.Delivery(messaging.DeliveryOf(err)))); failed != nil {
+	if failed := send.record.End(send.begun, sends.Delivery(words.Delivery(messaging.DeliveryOf(err)))); failed != nil {
 		s.printer.Warn("cannot record the outcome of this send in %s, so the same send is refused from now on: %v", send.record.Path(), failed)
 	}
 	if exit.CodeOf(err) == exit.Unknown {
-		err = exit.With(exit.Unknown, "%w\nfind out whether it was carried out, and record it (or --not-carried-out):%s\n  %s",
-			err, lookIn(send.service), begun.ResolveCommand())
+		err = exit.With(exit.Unknown, "%w\nfind out whether it was carried out%s\n  %s",
+			&exit.SendError{ID: send.begun.ID, Err: err}, lookIn(send.service), send.begun.ResolveCommand())
 	}
 	return response, err
 }
 
-// lookIn is the command that finds a send whose outcome is unknown in a sandbox.
+// lookIn says where to look for a send whose outcome is unknown.
 func lookIn(service *profile.Service) string {
+	const record = ", and record it (or --not-carried-out):"
 	if service.Name != profile.SandboxName {
-		return ""
+		return " (ask a recipient, or look in the dashboard of the service)" + record
 	}
-	return "\n  messaging sandbox wait delivery:unknown --after start --json=number,at,effect"
+	return record + "\n  messaging sandbox wait delivery:unknown --after start --json=number,at,effect"
 }
 
 // request sends a request. A first interrupt does not end it: a send in progress can no
@@ -214,6 +216,7 @@ func (s *settings) watchInterrupts(ctx context.Context, done <-chan struct{}, ca
 
 // acceptedSend is a send that was carried out, in JSON.
 type acceptedSend struct {
+	ID         string `json:"id"` // in the record
 	Operation  string `json:"operation"`
 	Delivery   string `json:"delivery"`
 	Recipients *int   `json:"recipients"` // nil if the number is not known
@@ -223,7 +226,7 @@ type acceptedSend struct {
 // reportAccepted reports a broadcast or a trigger that was carried out.
 func (s *settings) reportAccepted(send *send) func(int, *messaging.Response) error {
 	return func(i int, response *messaging.Response) error {
-		outcome := acceptedSend{Operation: send.prepared[i].Operation(), Delivery: string(sends.Accepted), Recipients: send.recipients}
+		outcome := acceptedSend{ID: send.begun.ID, Operation: send.prepared[i].Operation(), Delivery: string(sends.Accepted), Recipients: send.recipients}
 		if response != nil {
 			outcome.Message = response.Message
 		}

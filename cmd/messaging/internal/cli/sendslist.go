@@ -32,16 +32,16 @@ var sendTable = output.Table[sendRow]{
 	Columns: []output.Column[sendRow]{
 		{Name: "id", Text: func(r sendRow) string { return r.ID }},
 		{Name: "at", Time: func(r sendRow) time.Time { return r.At }},
-		{Name: "host", Text: func(r sendRow) string { return r.Host }},
-		{Name: "operation", Text: func(r sendRow) string { return r.Operation }},
-		{Name: "sha256", Text: func(r sendRow) string { return r.SHA256[:min(12, len(r.SHA256))] }},
+		{Name: "delivery", Text: func(r sendRow) string { return string(r.Delivery) }},
 		{Name: "recipients", Text: func(r sendRow) string {
 			if r.Recipients == nil {
 				return ""
 			}
 			return fmt.Sprint(*r.Recipients)
 		}},
-		{Name: "delivery", Text: func(r sendRow) string { return string(r.Delivery) }},
+		{Name: "operation", Text: func(r sendRow) string { return r.Operation }},
+		{Name: "host", Text: func(r sendRow) string { return r.Host }},
+		{Name: "sha256", Text: func(r sendRow) string { return r.SHA256 }},
 	},
 	Fields: output.FieldsOf(sendRow{}),
 }
@@ -50,8 +50,9 @@ func newSendsList(s *settings) *cobra.Command {
 	return list[sendRow]{
 		use: "list", short: "List the broadcasts and triggers that were sent from this machine, oldest first",
 		long: `List the broadcasts and triggers that were sent from this machine, oldest first. Nobody knows what
-became of those whose delivery is unknown or empty: find out, and run "sends resolve". Settled
-sends are forgotten after 30 days.`,
+became of those whose delivery is unknown or empty: find out, and run "sends resolve". The others
+are accepted, rejected, not_sent, or superseded by a send with --again; they are forgotten after
+30 days.`,
 		example: `  messaging sends list
   messaging sends list --json=id,at,delivery`,
 		table: sendTable,

@@ -36,6 +36,9 @@ var keyFlags = []string{"api-key", "key", "token"}
 
 // clearFlagError says which flag was probably meant.
 func clearFlagError(cmd *cobra.Command, err error) error {
+	if args := cmd.Flags().Args(); cmd.Annotations[isGroup] != "" && len(args) > 0 {
+		return unknownCommand(cmd, args[0]) // whose flag it is
+	}
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !unknown {
 		return err

@@ -40,7 +40,10 @@ func (f *whenFlags) schedule() (*messaging.Schedule, error) {
 		}
 		return nil, nil
 	}
-	if at, err := time.Parse(time.RFC3339, f.at); err == nil && !set.Changed("timezone") {
+	if at, err := time.Parse(time.RFC3339, f.at); err == nil {
+		if set.Changed("timezone") {
+			return nil, exit.With(exit.Usage, "--at %s has its own time zone; leave out --timezone", f.at)
+		}
 		f.time, f.timezone = at.UTC(), "UTC"
 	} else if err := f.readLocal(); err != nil {
 		return nil, err
@@ -53,9 +56,12 @@ func (f *whenFlags) schedule() (*messaging.Schedule, error) {
 
 // readLocal reads --at as a time of day in --timezone.
 func (f *whenFlags) readLocal() error {
+	if f.timezone == "" {
+		return exit.With(exit.Usage, "--at %s needs --timezone, such as Europe/Berlin or UTC", f.at)
+	}
 	zone, err := time.LoadLocation(f.timezone)
-	if err != nil || zone == time.Local || f.timezone == "" {
-		return exit.With(exit.Usage, "--at %s needs --timezone, a name such as Europe/Berlin or UTC", f.at)
+	if err != nil || zone == time.Local {
+		return exit.With(exit.Usage, "there is no time zone %q; --timezone takes a name such as Europe/Berlin or UTC", f.timezone)
 	}
 	for _, form := range []string{minuteForm, secondForm} {
 		local, err := time.ParseInLocation(form, f.at, zone)

@@ -11,6 +11,7 @@ import (
 type Object struct {
 	Message    string   `json:"message"`
 	Op         string   `json:"op,omitempty"`
+	ID         string   `json:"id,omitempty"` // of the send in the record
 	Kind       string   `json:"kind"`
 	Delivery   string   `json:"delivery,omitempty"`
 	Status     int      `json:"status,omitempty"`
@@ -18,6 +19,15 @@ type Object struct {
 	RetryAfter *float64 `json:"retry_after,omitempty"` // seconds
 	Exit       Code     `json:"exit"`
 }
+
+// SendError is the error of a send in the record.
+type SendError struct {
+	ID  string
+	Err error
+}
+
+func (e *SendError) Error() string { return e.Err.Error() }
+func (e *SendError) Unwrap() error { return e.Err }
 
 // Field describes the problems with one field in JSON.
 type Field struct {
@@ -41,6 +51,9 @@ func ObjectOf(err error) Object {
 	var fields []messaging.FieldProblem
 	if invalid := new(messaging.ValidationError); errors.As(err, &invalid) {
 		o.Op, fields = invalid.Op, invalid.Fields
+	}
+	if send := new(SendError); errors.As(err, &send) {
+		o.ID = send.ID
 	}
 	if refused := new(messaging.GuardError); errors.As(err, &refused) {
 		o.Op = refused.Op
