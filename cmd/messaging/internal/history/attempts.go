@@ -60,11 +60,9 @@ func (s *Store) link(e *Entry) {
 		return
 	}
 	if !isRetry(e, previous) {
-		e.linkFailure(previous)
 		return
 	}
 	e.Attempt, e.Previous = previous.Attempt+1, previous.Number
-	e.failed, e.failures = previous.failed, previous.failures
 	previous.next.Store(int64(e.Number))
 }
 
@@ -78,42 +76,6 @@ func isRetry(e, previous *Entry) bool {
 	}
 	after, err := strconv.Atoi(previous.ResponseHeader.Get("Retry-After"))
 	return err != nil || time.Duration(after)*time.Second <= maxWait
-}
-
-// linkFailure remembers that the same send failed not long before, in another call: the client does not repeat a send
-// that may have been carried out, but programs do.
-func (e *Entry) linkFailure(previous *Entry) {
-	delivery, _ := previous.Delivery()
-	if delivery == messaging.DeliveryAccepted || e.IsRead() || e.At.Sub(previous.At) > duplicateWithin {
-		return
-	}
-	e.failed, e.failures = previous.Number, previous.failures+1
-	previous.again.Store(int64(e.Number))
-}
-
-// FailedBefore returns how often the same send failed before, in calls not long before one another.
-func (e *Entry) FailedBefore() int { return e.failures }
-
-// Failed returns the number of the latest of these, 0 if there is none. It may no longer be kept.
-func (e *Entry) Failed() int { return e.failed }
-
-// SentAgain returns the number of the same send in the next call after this one failed, 0 if there is none.
-func (e *Entry) SentAgain() int { return int(e.again.Load()) }
-
-// maxFailures is how many failures are listed: a program may repeat what never succeeds.
-const maxFailures = 5
-
-// Failures returns the latest of the calls that FailedBefore counts, as far as they are still kept, latest first. A
-// call has one entry, even if it has several attempts.
-func (s *Store) Failures(e *Entry) (list []*Entry) {
-	for len(list) < maxFailures {
-		failed, ok := s.Get(e.failed)
-		if !ok {
-			break
-		}
-		list, e = append(list, failed), failed
-	}
-	return list
 }
 
 // linkTwin connects a send that was carried out with the latest one before it that is the same and

@@ -128,59 +128,6 @@ func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
 	}
 }
 
-func TestTheSameSendAfterAFailureIsLinkedToIt(t *testing.T) {
-	s := history.New(100, 1<<30)
-	number := 0
-	send := func(status int, after time.Duration, change ...func(*fake.Exchange)) *history.Entry {
-		number++
-		s.Add(attempt(number, status, after, append([]func(*fake.Exchange){func(e *fake.Exchange) {
-			e.Op, e.Request.Method, e.Request.Body = "trigger event", "POST", []byte("{}")
-			if status == 200 {
-				e.Effect = &fake.Trigger{}
-			}
-		}}, change...)...))
-		e, _ := s.Get(number)
-		return e
-	}
-	first := send(502, 0)
-	second := send(502, time.Second)
-	third := send(200, 2*time.Second)
-	assert.Equal(t, []int{2, 1}, numbers(s.Failures(third)))
-	assert.Equal(t, 2, third.FailedBefore())
-	assert.Equal(t, []int{2, 3, 0}, []int{first.SentAgain(), second.SentAgain(), third.SentAgain()})
-	assert.Equal(t, []int{1, 1, 1}, []int{first.Attempt, second.Attempt, third.Attempt}, "the client does not retry it by itself")
-	assert.Empty(t, s.Failures(send(200, 3*time.Second)), "what follows a success is another matter")
-
-	send(429, 4*time.Second)
-	retried := send(502, 5*time.Second)
-	assert.Empty(t, s.Failures(retried), "attempts of a call are no repetition")
-	send(429, 6*time.Second)
-	last := send(200, 7*time.Second)
-	assert.Equal(t, 2, last.Attempt)
-	assert.Equal(t, []int{6}, numbers(s.Failures(last)), "what a call repeats belongs to all of its attempts")
-
-	send(422, time.Minute)
-	assert.Equal(t, []int{9}, numbers(s.Failures(send(422, 2*time.Minute))), "also what was refused")
-	assert.Empty(t, s.Failures(send(200, time.Hour)), "much later")
-	send(502, 2*time.Hour)
-	assert.Empty(t, s.Failures(send(200, 2*time.Hour, func(e *fake.Exchange) { e.Request.Body = []byte("[]") })), "another body")
-	s.Mark("a test")
-	assert.Empty(t, s.Failures(send(200, 2*time.Hour)), "after a mark")
-	for range 20 {
-		last = send(502, 2*time.Hour)
-	}
-	assert.Equal(t, 19, last.FailedBefore())
-	assert.Len(t, s.Failures(last), 5, "the latest ones")
-}
-
-func TestTheSameReadAfterAFailureIsNotLinked(t *testing.T) {
-	s := history.New(100, 1<<30)
-	s.Add(attempt(1, 404, 0))
-	s.Add(attempt(2, 404, time.Second))
-	e, _ := s.Get(2)
-	assert.Empty(t, s.Failures(e), "it changes nothing")
-}
-
 func TestWhatComesAfterAMarkIsNoDuplicateAndNoAttempt(t *testing.T) {
 	s := history.New(100, 1<<30)
 	send := func(number, status int, effect any) *history.Entry {
@@ -232,16 +179,14 @@ func TestNotesAreFoundOnce(t *testing.T) {
 	var asked []int
 	s.FindNotes(func(e *history.Entry) []history.Note {
 		asked = append(asked, e.Number)
-		return history.Notes[2 : e.Number+1]
+		return []history.Note{{Code: "duplicate"}}[:e.Number-1]
 	})
-	for text, want := range map[string][]int{"has:notes": {2}, "note:duplicate": {2}, "-note:duplicate": {1}, "note:skipped": {}} {
+	for text, want := range map[string][]int{"has:duplicate": {2}, "-has:duplicate": {1}, "has:skipped": {}} {
 		query, err := history.Parse(text)
 		require.NoError(t, err)
 		found, _ := s.Find(query, 0, 10)
 		assert.ElementsMatch(t, want, numbers(found), text)
 	}
-	assert.Equal(t, []history.Note{history.NoteDuplicate}, second.Notes())
+	assert.Equal(t, []history.Note{{Code: "duplicate"}}, second.Notes())
 	assert.ElementsMatch(t, []int{1, 2}, asked)
-	_, err := history.Parse("note:typo")
-	assert.ErrorContains(t, err, "note:typo: must be one of api_key, content_type")
 }

@@ -39,9 +39,6 @@ type Entry struct {
 	call       uint64 // the same for those of one client
 	twin       int    // the number of the latest send that is the same, if both were carried out
 	afterTwin  time.Duration
-	failed     int           // the number of the same send in the call before, if that failed
-	failures   int           // how many such calls there were, one after the other
-	again      atomic.Int64  // the number of the next such call
 	duplicate  atomic.Int64  // the number of the next send that is a duplicate of this one
 	next       atomic.Int64  // the number of the next attempt
 	delivery   atomic.Uint32 // of the method Delivery

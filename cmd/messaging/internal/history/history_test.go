@@ -347,8 +347,6 @@ func TestQueryTerms(t *testing.T) {
 		"event:e-2":             {"refused"},
 		"event:invoice":         {"refused"},
 		"has:skipped":           {"trigger"},
-		"has:problems":          {"refused"},
-		"has:fault":             {"push"},
 		"value:at=TOD":          {"trigger"},
 		"value:payload.at=":     {"trigger"},
 		"value:load.at=today":   {},
@@ -357,8 +355,10 @@ func TestQueryTerms(t *testing.T) {
 		"-value:email=eve":      {"email", "push", "trigger", "foreign"},
 		"has:foreign_key":       {"foreign"},
 		"fault:answer":          {"push"},
-		"customer:12":           {"email"},
-		"customer:1":            {},
+		"fault:any":             {"push"},
+		"status:rejected":       {"refused", "foreign"},
+		"status:unknown":        {"push"},
+		`quoted \"`:             {},
 		"since:5m":              {"email", "push", "refused", "foreign"},
 		"moved":                 {"email"},
 		`"have moved"`:          {"email"},
@@ -375,18 +375,10 @@ func TestQueryTerms(t *testing.T) {
 		"acme/1":                {"foreign"},
 		"77":                    {"foreign"},
 		"redacted":              {},
-		"method:get":            {"foreign"},
-		"path:/v1/customers":    {"foreign"},
-		"path:emails=bob@":      {"foreign"},
-		"path:bob%40":           {"foreign"},
-		"path:/v1":              {"email", "foreign"},
 		"status:>=400":          {"refused", "foreign"},
 		"status:<400":           {"email", "trigger"},
 		"status:>401":           {"refused"},
 		"status:<=200":          {"email", "trigger"},
-		"took:>100ms":           {"trigger"},
-		"took:<=100ms":          {"email", "push", "refused", "foreign"},
-		"customer:c-7":          {"email"},
 	}
 	for text, want := range tests {
 		t.Run(text, func(t *testing.T) {
@@ -396,6 +388,15 @@ func TestQueryTerms(t *testing.T) {
 			for name, e := range entries {
 				s := history.New(1, 1<<30)
 				s.EventName = func(id string) string { return map[string]string{"e-2": "Invoice paid"}[id] }
+				s.FindNotes(func(e *history.Entry) (notes []history.Note) {
+					if len(e.Skipped) > 0 {
+						notes = append(notes, history.Note{Code: "skipped"})
+					}
+					if e.ForeignKey {
+						notes = append(notes, history.Note{Code: "foreign_key"})
+					}
+					return notes
+				})
 				e.Number = 1
 				s.Add(e)
 				if hits, _ := s.Find(query, 0, 1); len(hits) == 1 {
@@ -408,8 +409,7 @@ func TestQueryTerms(t *testing.T) {
 }
 
 func TestParseReportsInvalidValues(t *testing.T) {
-	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "customer:", "status:>many", "took:100ms",
-		"took:>long", "took:", "-took:x"} {
+	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "status:>many", "-since:x"} {
 		_, err := history.Parse("word " + text)
 		assert.ErrorContains(t, err, strings.TrimPrefix(text, "-")+": must be", text)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -71,27 +70,66 @@ func (q Query) And(match func(*Entry) bool) Query { return q.and(term{match: mat
 
 func (q Query) and(t term) Query { return Query{append(slices.Clip(q.terms), t), q.replays} }
 
-// Keys are the keys of a query, each with what it selects.
-var Keys = []struct{ Key, Example, Selects string }{
-	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of an operation, such as op:trigger"},
-	{"status", "status:422", "the status: 200, 4xx, >=400, or none if the response was lost"},
-	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number; also a broadcast to all customers"},
+// Term is a key of a query, with what it selects.
+type Term struct {
+	Key, Example, Selects string
+	// Values are those that are known.
+	Values []string
+	// parse returns what a value selects, which is in lower case.
+	parse func(value string) (func(*Entry) bool, error)
+}
+
+// Keys are the keys of a query: help, filters, suggestions and errors range over them.
+var Keys = []Term{
+	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of an operation, such as op:trigger", operations(), parseOp},
+	{"status", "status:422", "the status: 200, 4xx, >=400, or none if the response was lost; also accepted, rejected or unknown",
+		[]string{"2xx", "4xx", "5xx", "none"}, parseStatus},
+	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number; also a broadcast to all customers", nil,
+		func(value string) (func(*Entry) bool, error) {
+			return func(e *Entry) bool { return e.anyRecipient(value) }, nil
+		}},
+	{"event", "event:order", "the id of an event, or part of its name", nil, parseEvent},
+	{"subject", "subject:moved", "part of the subject of a broadcast", nil, func(value string) (func(*Entry) bool, error) {
+		return func(e *Entry) bool { return containsFold(e.Subject(), value) }, nil
+	}},
 	{"value", "value:order=A-1001",
-		"part of a value of the request, by its name or the end of its path, as in value:payload.order=A-1001; == is for all of it"},
-	{"subject", "subject:moved", "part of the subject of a broadcast"},
-	{"event", "event:order", "the id of an event, or part of its name"},
-	{"has", "has:skipped", "effect (it was carried out), skipped, problems, notes (of something suspicious), " +
-		"duplicate (carried out before), fault, foreign_key or replay"},
-	{"note", "note:empty_value", "one of the notes: " + noteCodes()},
-	{"says", "says:required", "part of why a request failed, or of what is worth a look in it, as the list says it"},
-	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent"},
-	{"fault", "fault:answer_lost", "the kind of the fault"},
-	{"customer", "customer:12", "the number or the customer id of a customer that the request created or updated"},
-	{"mark", "mark:checkout", "the name of the last mark before the request; of several marks with the name, the latest"},
-	{"since", "since:5m", "requests of the last 5 minutes"},
-	{"method", "method:get", "the method"},
-	{"path", "path:" + service.ListCustomers.Path, "part of the path with its query, such as path:per_page=5"},
-	{"took", "took:>100ms", "the duration: longer (> or >=) or shorter (< or <=) than a time"},
+		"part of a value of the request, by its name or the end of its path, as in value:payload.order=A-1001; == is for all of it", nil, parseValue},
+	{"has", "has:skipped", "effect (it was carried out), replay, or what is worth a look: " + words.List(Codes, "or"),
+		append([]string{"effect", "replay"}, Codes...), parseHas},
+	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent", deliveries, parseDelivery},
+	{"mark", "mark:checkout", "the name of the last mark before the request; of several marks with the name, the latest", nil,
+		func(value string) (func(*Entry) bool, error) {
+			return func(e *Entry) bool {
+				return e.Mark != nil && !e.Mark.repeated.Load() && strings.EqualFold(e.Mark.Name, value)
+			}, nil
+		}},
+	{"since", "since:5m", "requests of the last 5 minutes", []string{"5m"}, parseSince},
+	{"fault", "fault:answer_lost", "part of the kind of the fault, or any", []string{"any"}, func(value string) (func(*Entry) bool, error) {
+		return func(e *Entry) bool { return e.Fault != "" && (value == "any" || containsFold(e.Fault, value)) }, nil
+	}},
+}
+
+func operations() (names []string) {
+	for op := range service.Served() {
+		names = append(names, op.Name)
+	}
+	return names
+}
+
+func parseEvent(value string) (func(*Entry) bool, error) {
+	return func(e *Entry) bool {
+		id, name := e.EventName()
+		return id != "" && (strings.EqualFold(id, value) || containsFold(name, value))
+	}, nil
+}
+
+func parseSince(value string) (func(*Entry) bool, error) {
+	d, err := time.ParseDuration(value)
+	if err != nil {
+		return nil, fmt.Errorf("must be a duration such as 5m or 1h30m")
+	}
+	from := time.Now().Add(-d)
+	return func(e *Entry) bool { return e.At.After(from) }, nil
 }
 
 // Parse parses a query: words that the request or the response contains, and
@@ -101,7 +139,7 @@ var Keys = []struct{ Key, Example, Selects string }{
 // matches; an address such as http://host is a word.
 func Parse(text string) (Query, error) {
 	var q Query
-	if strings.Count(text, `"`)%2 == 1 {
+	if strings.Count(strings.ReplaceAll(text, `\"`, ""), `"`)%2 == 1 {
 		return Query{}, fmt.Errorf("invalid query: a quotation mark has no other one")
 	}
 	for _, t := range search.Terms(text) {
@@ -150,57 +188,11 @@ func keyNames() (names []string) {
 
 // parseTerm returns nil if the key is unknown.
 func parseTerm(key, value string) (func(*Entry) bool, error) {
-	switch key {
-	case "op":
-		return parseOp(value)
-	case "status":
-		return parseStatus(value)
-	case "delivery":
-		return parseDelivery(value)
-	case "method":
-		return func(e *Entry) bool { return strings.EqualFold(e.Request.Method, value) }, nil
-	case "path":
-		return func(e *Entry) bool { return e.pathContains(value) }, nil
-	case "took":
-		return parseTook(value)
-	case "to":
-		return func(e *Entry) bool { return e.anyRecipient(value) }, nil
-	case "value":
-		return parseValue(value)
-	case "subject":
-		return func(e *Entry) bool { return containsFold(e.Subject(), value) }, nil
-	case "event":
-		return func(e *Entry) bool {
-			id, name := e.EventName()
-			return id != "" && (strings.EqualFold(id, value) || containsFold(name, value))
-		}, nil
-	case "has":
-		return parseHas(value)
-	case "note":
-		return parseNote(value)
-	case "says":
-		return func(e *Entry) bool { return e.says(value) }, nil
-	case "fault":
-		return func(e *Entry) bool { return e.Fault != "" && containsFold(e.Fault, value) }, nil
-	case "mark":
-		return func(e *Entry) bool {
-			return e.Mark != nil && !e.Mark.repeated.Load() && strings.EqualFold(e.Mark.Name, value)
-		}, nil
-	case "customer":
-		if value == "" {
-			return nil, fmt.Errorf("must be the number or the id of a customer")
-		}
-		return func(e *Entry) bool { return e.changes(value) }, nil
-	case "since":
-		d, err := time.ParseDuration(value)
-		if err != nil {
-			return nil, fmt.Errorf("must be a duration such as 5m or 1h30m")
-		}
-		from := time.Now().Add(-d)
-		return func(e *Entry) bool { return e.At.After(from) }, nil
-	default:
+	i := slices.IndexFunc(Keys, func(t Term) bool { return t.Key == key })
+	if i < 0 {
 		return nil, nil
 	}
+	return Keys[i].parse(value)
 }
 
 // parseOp returns an error for the name of no operation, which would never match.
@@ -214,8 +206,11 @@ func parseOp(value string) (func(*Entry) bool, error) {
 }
 
 func parseStatus(value string) (func(*Entry) bool, error) {
-	if value == "none" {
+	switch value {
+	case "none":
 		return func(e *Entry) bool { return e.Status == 0 }, nil
+	case "accepted", "rejected", "unknown":
+		return parseDelivery(value)
 	}
 	if class, ok := strings.CutSuffix(value, "xx"); ok && len(class) == 1 && class >= "1" && class <= "5" {
 		return func(e *Entry) bool { return e.Status/100 == int(class[0]-'0') }, nil
@@ -226,15 +221,6 @@ func parseStatus(value string) (func(*Entry) bool, error) {
 		return nil, fmt.Errorf("must be a status code, a class such as 4xx, a comparison such as >=400, or none")
 	}
 	return func(e *Entry) bool { return e.Status != 0 && holds(e.Status, status) }, nil
-}
-
-func parseTook(value string) (func(*Entry) bool, error) {
-	holds, rest := parseComparison[time.Duration](value)
-	took, err := time.ParseDuration(rest)
-	if err != nil || rest == value {
-		return nil, fmt.Errorf("must be a comparison with a duration, such as >100ms or <=2s")
-	}
-	return func(e *Entry) bool { return holds(e.Took, took) }, nil
 }
 
 // parseComparison returns the comparison at the beginning of a value, and the rest of the
@@ -264,54 +250,17 @@ func parseDelivery(value string) (func(*Entry) bool, error) {
 // deliveries are the values of delivery:.
 var deliveries = []string{"accepted", "rejected", "unknown", "not_sent"}
 
-// flags are the values of has:, with what they select.
-var flags = []struct {
-	name string
-	has  func(*Entry) bool
-}{
-	{"effect", func(e *Entry) bool { return e.Effect != nil }},
-	{"skipped", func(e *Entry) bool { return len(e.Skipped) > 0 }},
-	{"problems", func(e *Entry) bool { return len(e.Problems) > 0 }},
-	{"notes", func(e *Entry) bool { return len(e.Notes()) > 0 }},
-	{"duplicate", func(e *Entry) bool { duplicate, _ := e.DuplicateOf(); return duplicate > 0 }},
-	{"fault", func(e *Entry) bool { return e.Fault != "" }},
-	{"foreign_key", func(e *Entry) bool { return e.ForeignKey }},
-	{"replay", func(e *Entry) bool { return e.ReplayOf > 0 }},
-}
-
-func flagNames() (names []string) {
-	for _, flag := range flags {
-		names = append(names, flag.name)
-	}
-	return names
-}
-
 func parseHas(value string) (func(*Entry) bool, error) {
-	if value == "note" {
-		return parseNote(value)
+	switch {
+	case value == "effect":
+		return func(e *Entry) bool { return e.Effect != nil }, nil
+	case value == "replay":
+		return func(e *Entry) bool { return e.ReplayOf > 0 }, nil
+	case slices.Contains(Codes, value):
+		return func(e *Entry) bool { return e.has(value) }, nil
+	default:
+		return nil, fmt.Errorf("must be effect, replay, %s", words.List(Codes, "or"))
 	}
-	for _, flag := range flags {
-		if flag.name == value {
-			return flag.has, nil
-		}
-	}
-	return nil, fmt.Errorf("must be %s", words.List(flagNames(), "or"))
-}
-
-func parseNote(value string) (func(*Entry) bool, error) {
-	note := Note(strings.ReplaceAll(value, " ", "_"))
-	if !slices.Contains(Notes, note) {
-		return nil, fmt.Errorf("must be one of %s", noteCodes())
-	}
-	return func(e *Entry) bool { return slices.Contains(e.Notes(), note) }, nil
-}
-
-func noteCodes() string {
-	var codes []string
-	for _, note := range Notes {
-		codes = append(codes, string(note))
-	}
-	return words.List(codes, "or")
 }
 
 // contains reports whether the request or the response contains a word.
@@ -338,20 +287,6 @@ func headerContains(header http.Header, word string) bool {
 		}
 	}
 	return false
-}
-
-// pathContains reports whether the path with its query contains a part, either decoded or as
-// it stands in a URL.
-func (e *Entry) pathContains(part string) bool {
-	if containsFold(e.Request.Path, part) {
-		return true
-	}
-	if len(e.Request.Query) == 0 {
-		return false
-	}
-	query := e.Request.Query.Encode()
-	decoded, _ := url.QueryUnescape(query) // it was encoded
-	return containsFold(e.Request.Path+"?"+query, part) || containsFold(e.Request.Path+"?"+decoded, part)
 }
 
 // Subject returns the subject of a broadcast, even if it was not carried out.

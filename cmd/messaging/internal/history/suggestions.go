@@ -6,24 +6,15 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/internal/service"
 )
 
 // Suggestions returns the terms of a query whose values are known, and the beginnings of the others, such as "to:".
 func Suggestions() (terms []string) {
-	values := map[string][]string{"status": {"2xx", "4xx", "5xx", "none"}, "has": flagNames(), "delivery": deliveries,
-		"took": {">100ms"}, "since": {"5m"}, "method": {"get", "post"}}
-	for op := range service.Served() {
-		values["op"] = append(values["op"], op.Name)
-	}
-	for _, note := range Notes {
-		values["note"] = append(values["note"], string(note))
-	}
 	for _, key := range Keys {
-		if len(values[key.Key]) == 0 {
+		if len(key.Values) == 0 {
 			terms = append(terms, key.Key+":")
 		}
-		for _, value := range values[key.Key] {
+		for _, value := range key.Values {
 			terms = append(terms, search.Term{Text: key.Key + ":" + value}.String())
 		}
 	}

@@ -29,7 +29,7 @@ func newChips(l entryList, query string, marks []string) []chipGroup {
 	}{
 		{"Status", []string{"status:2xx", "status:4xx", "status:5xx", "status:none"}},
 		{"Delivery", []string{"delivery:accepted", "delivery:rejected", "delivery:unknown"}},
-		{"Flags", []string{"has:skipped", "has:notes", "has:duplicate", "has:problems", "has:fault", "has:replay", "has:foreign_key"}},
+		{"Flags", []string{"has:skipped", "has:duplicate", "has:unknown_parameter", "has:foreign_key", "has:replay", "fault:any"}},
 	}
 	if l.name == requestList.name {
 		var terms []string
@@ -57,9 +57,6 @@ func markChips(l entryList, query string, names []string) []chipGroup {
 	const longest = 40
 	group := chipGroup{Name: "Mark"}
 	for _, name := range names {
-		if strings.Contains(name, `"`) { // no search can name it
-			continue
-		}
 		each := newChip(l, query, "mark:"+name)
 		each.Label = show(words.Shortened(name, longest))
 		group.Chips = append(group.Chips, each)

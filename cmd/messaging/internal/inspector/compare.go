@@ -19,7 +19,7 @@ func isAlike(a, b *history.Entry) bool {
 	if max(len(a.Request.Body), len(b.Request.Body)) > maxShown {
 		return bytes.Equal(a.Request.Body, b.Request.Body)
 	}
-	return slices.Equal(requestLines(a), requestLines(b))
+	return slices.Equal(contentLines(a), contentLines(b))
 }
 
 // diffView is the comparison of a request with another one.
@@ -28,8 +28,7 @@ type diffView struct {
 	Previous int    // what it is compared with, or 0
 	Which    string // why it is that one, if nobody has asked for it
 	Parts    []diffPart
-	Alike    string // says that the queries and the bodies do not differ, or only in how they are written
-	Rest     []difference
+	Alike    string     // says that the queries and the bodies do not differ, or only in how they are written
 	Sorted   bool       // whether the keys are sorted, because one of the bodies is JSON
 	Response []diffPart // of both, if they are not the same
 	TooLong  bool
@@ -66,7 +65,7 @@ func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
 	if !ok {
 		return view
 	}
-	view.Previous, view.Rest = other.Number, differences(other, e)
+	view.Previous = other.Number
 	if !bytes.Equal(e.ResponseBody, other.ResponseBody) && max(len(e.ResponseBody), len(other.ResponseBody)) <= maxShown {
 		if lines, ok := diff(bodyLines(other.ResponseBody), bodyLines(e.ResponseBody)); ok {
 			view.Response = fold(lines)
@@ -83,24 +82,17 @@ func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
 	}
 	view.Parts, view.Sorted = fold(lines), json.Valid(e.Request.Body) || json.Valid(other.Request.Body)
 	if !slices.ContainsFunc(lines, func(l diffLine) bool { return l.Sign != " " }) {
-		view.Alike = alike(other, e, view.Rest)
+		view.Alike = alike(other, e)
 	}
 	return view
 }
 
-// alike says that the queries and the bodies of two requests do not differ, or only in how they are written.
-func alike(a, b *history.Entry, rest []difference) string {
-	what := "bodies"
-	switch {
-	case !slices.ContainsFunc(rest, func(d difference) bool { return d.What != outcomeRow }):
-		what = "requests"
-	case len(a.Request.Body) == 0:
-		what = "queries"
-	}
+// alike says that two requests do not differ, or only in how their bodies are written.
+func alike(a, b *history.Entry) string {
 	if !bytes.Equal(a.Request.Body, b.Request.Body) {
 		return "The bodies differ only in white space or in the order of keys."
 	}
-	return "The " + what + " are identical."
+	return "The requests are identical."
 }
 
 // others returns the latest requests but one.
@@ -179,12 +171,36 @@ func customerAndEvent(e *history.Entry) string {
 	return customer + "\x00" + eventID(e)
 }
 
-// requestLines returns the query and the body of a request as lines.
-func requestLines(e *history.Entry) (lines []string) {
+// requestLines returns a request as lines: how it was sent, what it came to, its query and its body.
+func requestLines(e *history.Entry) []string {
+	lines := []string{e.Request.Method + " " + e.Request.Path, "API key: " + keyInWords(e.Key()), "Outcome: " + outcomeTag(e).Text}
+	return append(lines, contentLines(e)...)
+}
+
+// contentLines returns the query and the body of a request as lines.
+func contentLines(e *history.Entry) (lines []string) {
 	for _, name := range sortedKeys(e.Request.Query) {
 		lines = append(lines, name+" = "+strings.Join(e.Request.Query[name], ", "))
 	}
 	return append(lines, bodyLines(e.Request.Body)...)
+}
+
+// keyInWords says how a request was sent with its key. It shows nothing of the key.
+func keyInWords(k history.Key) string {
+	switch {
+	case k.Header == "" && k.Empty:
+		return "empty"
+	case k.Header == "":
+		return "none"
+	case k.Prefixed:
+		return `"Bearer " before it`
+	case k.Foreign:
+		return "not that of this sandbox"
+	case k.Right():
+		return "that of this sandbox"
+	default:
+		return "in " + k.Header
+	}
 }
 
 func bodyLines(body []byte) []string {

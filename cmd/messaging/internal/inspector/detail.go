@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -44,7 +45,7 @@ type entryDetail struct {
 	path    string
 	query   url.Values
 	with    int               // the request to compare with, or 0
-	unknown map[string]string // of the body: see unknownMembers
+	unknown map[string]string // of the body: see findings.Unknown
 }
 
 // Request returns the request as it was sent.
@@ -121,8 +122,11 @@ func (d *entryDetail) Texts() map[string]bodyText { return textsOf(d.Entry) }
 // CanReplay reports whether the request can be repeated.
 func (d *entryDetail) CanReplay() bool { return d.Op != "" }
 
-// People returns the customers that the request created or updated.
-func (d *entryDetail) People() people { return newPeople(d.Customers, d.path, d.query) }
+// FirstCustomers are the first customers that the request created or updated.
+func (d *entryDetail) FirstCustomers() []fake.CustomerChange { return firstRows(d.Customers) }
+
+// MoreCustomers returns how many others there are.
+func (d *entryDetail) MoreCustomers() int { return len(d.Customers) - len(d.FirstCustomers()) }
 
 // attempt is one of several requests that look like one call and its retries.
 type attempt struct {
@@ -213,7 +217,7 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	}
 	d.Attempts = in.attempts(e)
 	d.Facts = append(d.Facts, fact{"Sent by", []string{e.Request.Header.Get("User-Agent")}})
-	d.unknown = in.unknownMembers(e)
+	d.unknown = findings.Unknown(e, in.box.Records)
 	d.Notes = notes(d)
 	d.Facts = slices.DeleteFunc(append(d.Facts, effectFacts(e)...), func(f fact) bool { return strings.Join(f.Values, "") == "" })
 	d.addTabs(d.query.Get("tab"), d.query.Get("q"))

@@ -42,23 +42,9 @@ type requestItem struct {
 	Skipped    []history.Skipped   `json:"skipped"`
 }
 
-// notes returns what is suspicious in a request, as its page says it, never nil.
-func (in *Inspector) notes(e *history.Entry) []noteItem {
-	list := []noteItem{}
-	for _, r := range in.remarks(e) {
-		list = append(list, noteItem{r.note, r.text})
-	}
-	return list
-}
-
-type noteItem struct {
-	Code history.Note `json:"code"`
-	Text string       `json:"text"`
-}
-
 type requestDetail struct {
 	requestItem
-	Notes    []noteItem          `json:"notes"`
+	Notes    []history.Note      `json:"notes"`
 	Query    map[string][]string `json:"query"`
 	Header   http.Header         `json:"header"`
 	Body     jsonBody            `json:"body"`
@@ -134,7 +120,7 @@ func milliseconds(d time.Duration) float64 {
 }
 
 func (in *Inspector) newRequestDetail(e *history.Entry) requestDetail {
-	detail := requestDetail{requestItem: newRequestItem(e), Notes: in.notes(e), Query: e.Request.Query,
+	detail := requestDetail{requestItem: newRequestItem(e), Notes: append([]history.Note{}, e.Notes()...), Query: e.Request.Query,
 		Header: e.Request.Header, Body: e.Request.Body}
 	if e.Status != 0 {
 		detail.Response = &responseItem{e.ResponseHeader, e.ResponseBody}

@@ -6,26 +6,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 )
 
-// keyNote says why the service refused the key of a request, or returns "" if it is another one. It shows nothing of
-// the key.
-func keyNote(k history.Key) string {
-	switch {
-	case k.Header == "" && k.Empty:
-		return "X-Authorization is empty: the variable that should hold the API key is probably not set."
-	case k.Header == "":
-		return "There is no X-Authorization header, in which the service expects the API key."
-	case k.Prefixed:
-		return `X-Authorization has "Bearer " before the API key. The service expects the key alone.`
-	case k.Header == "X-Authorization":
-		return ""
-	case k.Foreign:
-		return "There is no key in X-Authorization. The one in " + k.Header + " is not that of this sandbox."
-	default:
-		return "The API key is in " + k.Header + " instead of X-Authorization, the only header in which the service expects it."
-	}
-}
-
-// keyFailure is what keyNote says, in a few words.
+// keyFailure says what is wrong with a key, in a few words.
 func keyFailure(k history.Key) string {
 	switch {
 	case k.Header == "" && k.Empty:

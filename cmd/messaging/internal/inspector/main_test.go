@@ -3,9 +3,11 @@ package inspector_test
 import (
 	"context"
 	"flag"
+	"html"
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -156,4 +158,14 @@ func (f *fixture) fill() {
 	f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`)
 	f.do("GET", f.api+"/v1/events", "", func(r *http.Request) { r.Header.Set("X-Authorization", "another") })
 	f.send("DELETE", "/elsewhere", "")
+}
+
+// broadcastOf returns the body of a broadcast with other members.
+func broadcastOf(oldAndNew ...string) string {
+	return strings.NewReplacer(oldAndNew...).Replace(emailBody)
+}
+
+// textOf returns the text of a part of a page.
+func textOf(markup string) string {
+	return strings.Join(strings.Fields(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(markup, " "))), " ")
 }

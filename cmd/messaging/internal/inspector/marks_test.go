@@ -75,8 +75,8 @@ func TestTheLatestNamedMarksAreFilters(t *testing.T) {
 	}
 	assert.Contains(t, page("?q=ada"), `<span>Mark</span><a class="chip" href="/?q=ada+mark%3Aa&filter=open">a</a>`+
 		`<a class="chip" href="/?q=ada+mark%3A%22a+test%22&filter=open">a test</a><a class="chip" href="/?q=ada+mark%3Ac&filter=open">c</a>`+
-		`<a class="chip" href="/?q=ada+mark%3Acheck_out&filter=open">check_out</a></p>`,
-		"no search has a quotation mark, and only the latest 5 are there")
+		`<a class="chip" href="/?q=ada+mark%3A`+url.QueryEscape(`quo\"ted`)+`&filter=open">quo"ted</a>`+
+		`<a class="chip" href="/?q=ada+mark%3Acheck_out&filter=open">check_out</a></p>`, "only the latest 5 are there")
 	assert.Contains(t, page("?q=mark:c"), `<a class="chip" href="/?filter=open" aria-current="true">c</a>`)
 	f.post("/api/reset?what=history", "")
 	f.send("GET", "/v1/events", "")

@@ -2,7 +2,6 @@ package inspector
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -44,7 +43,7 @@ type outcomeView struct {
 
 // newOutcome follows the table "Was it sent?" of the documentation.
 func newOutcome(e *history.Entry) outcomeView {
-	if err := refusal(e); err != nil {
+	if err := findings.Refusal(e); err != nil {
 		return outcomeView{"The Go SDK would not have sent this", tag{"warn", messaging.DeliveryOf(err).String()}, err.Error(),
 			"The service carried it out, because it came from another program, from Send or Do, or from a client without validation."}
 	}
@@ -83,15 +82,6 @@ func newOutcome(e *history.Entry) outcomeView {
 	return view
 }
 
-// refusal returns the error with which the SDK refuses a request that was carried out, or
-// nil. A body that is too large for a page is not looked at.
-func refusal(e *history.Entry) error {
-	if delivery, _ := e.Delivery(); delivery != messaging.DeliveryAccepted || len(e.Request.Body) > maxShown || e.Cut {
-		return nil
-	}
-	return copies.Refusal(e.Op, e.Request.Body)
-}
-
 // maxRetryAfter is the longest wait before a retry, by default.
 const maxRetryAfter = 30 * time.Second
 
@@ -103,26 +93,8 @@ func asksForLongWait(err error) bool {
 
 // notes are the remarks above the tabs.
 func notes(d *entryDetail) (list []note) {
-	add := func(class, format string, args ...any) {
-		list = append(list, note{Class: class, Text: fmt.Sprintf(format, args...)})
-	}
-	for _, text := range credentialNotes(d.Entry) {
-		add("bad", "%s", text)
-	}
 	list = append(list, faultNotes(d)...)
 	return append(list, contentNotes(d)...)
-}
-
-// credentialNotes say what is wrong with the key of a request.
-func credentialNotes(e *history.Entry) (list []string) {
-	if e.ForeignKey {
-		list = append(list, "The API key is not that of this sandbox: it belongs to another service, or to a sandbox that ran earlier, "+
-			"since the key changes with each start unless --key sets it. It was not recorded; if it belongs to a real account, rotate it.")
-	}
-	if note := keyNote(e.Key()); lacksKey(e) && note != "" {
-		list = append(list, note)
-	}
-	return list
 }
 
 // faultNotes are what a fault did to the request.
@@ -156,22 +128,24 @@ func contentNotes(d *entryDetail) (list []note) {
 	if text := refusalNote(d.Entry); text != "" {
 		add("bad", "%s", text)
 	}
-	for _, r := range d.in.remarks(d.Entry) {
-		switch duplicate, _ := d.DuplicateOf(); {
-		case r.elsewhere:
-		case r.note == history.NoteDuplicate:
-			list = append(list, note{Class: "warn", Text: r.text,
+	for _, n := range d.Entry.Notes() {
+		duplicate, _ := d.DuplicateOf()
+		switch n.Code {
+		case "wrong_path", "sdk_refuses": // said elsewhere
+		case "foreign_key", "key_header":
+			add("bad", "%s", n.Text)
+		case "duplicate":
+			list = append(list, note{Class: "warn", Text: n.Text,
 				Href: fmt.Sprintf("/requests/%d?tab=diff&with=%d", d.Number, duplicate), More: "Compare them"})
-		case r.note == history.NoteEmailCheck:
-			list = append(list, note{Class: "warn", Text: firstOf(r, len(d.Email.check())), Href: d.path + "?tab=check", More: "Show the check"})
+		case "email_check":
+			list = append(list, note{Class: "warn", Text: n.Text, Href: d.path + "?tab=check", More: "Show the check"})
 		default:
-			add("warn", "%s", r.text)
+			add("warn", "%s", n.Text)
 		}
 	}
 	if later, ok := d.in.box.History.Get(d.Duplicate()); ok {
 		list = append(list, sentAgainNote(later))
 	}
-	list = append(list, d.failureNotes()...)
 	if d.Status == http.StatusInsufficientStorage && d.Fault == "" {
 		add("bad", "This is a limit of the sandbox, not of the real service: --max-records raises it, and a reset makes room.")
 	}
@@ -187,22 +161,16 @@ func contentNotes(d *entryDetail) (list []note) {
 	return list
 }
 
-// firstOf returns the text of a remark with the first thing that it is about, and how many others there are.
-func firstOf(r remark, all int) string {
-	if all < 2 {
-		return r.text
-	}
-	before, _, _ := strings.Cut(r.text, r.common[0])
-	return fmt.Sprintf("%s%s, and %d more.", before, r.common[0], all-1)
-}
-
 // refusalNote says why a request was refused, if neither its problems nor its key do.
 func refusalNote(e *history.Entry) string {
 	switch {
 	case e.Fault != "" || e.Status < 400 || lacksKey(e) || e.ForeignKey || len(e.Problems) > 0:
 		return ""
 	case e.Op == "":
-		return cmp.Or(routeNote(e), "No operation has this method and path; /openapi.json lists them.")
+		if right := findings.RightOperation(e); right != "" {
+			return "No operation has this method and path: " + right
+		}
+		return "No operation has this method and path; /openapi.json lists them."
 	case e.Status != http.StatusBadRequest || e.Cut:
 		return ""
 	default:
@@ -275,38 +243,4 @@ func problemTexts(problems map[string][]string) string {
 		list = append(list, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(list, "; ")
-}
-
-// placeholders returns the first of the placeholders as they are in a message.
-func placeholders(names []string) string {
-	const most = 5
-	var list []string
-	for _, name := range names[:min(len(names), most)] {
-		list = append(list, "{{"+name+"}}")
-	}
-	if more := len(names) - most; more > 0 {
-		list = append(list, fmt.Sprintf("%d more", more))
-	}
-	return words.List(list, "and")
-}
-
-func is(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-func it(n int) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
-}
-
-func was(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
 }

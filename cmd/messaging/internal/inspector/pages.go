@@ -32,7 +32,6 @@ var templates = sync.OnceValue(func() *template.Template {
 var functions = template.FuncMap{
 	"took":        took,
 	"show":        show,
-	"grouped":     grouped,
 	"size":        words.Size,
 	"thousands":   words.Thousands,
 	"plural":      words.Count,
@@ -90,7 +89,6 @@ type page struct {
 	RejectedURL string
 	// FirstRequest is a command that sends a request to the list.
 	FirstRequest snippet
-	Unanswered   unanswered
 	Overview     *overview // beside a list without a detail
 	Day          string    // of the first rows, unless it is today
 	Rows         []row
@@ -167,10 +165,9 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 			p.Rejected = in.box.History.Deliveries(l.requested)[messaging.DeliveryRejected]
 			p.RejectedURL = "/" + queryString("q", l.term+" delivery:rejected")
 		}
-		p.Unanswered = in.unanswered(l)
 		in.fillRows(p, l, query, before)
 		if p.Detail == nil {
-			p.Overview = in.newOverview(l, p, query.And(l.only))
+			p.Overview = in.newOverview(l, p.Query, query.And(l.only))
 		}
 		p.FirstRequest = in.firstRequest(p)
 		p.write(w, "entries.html")
@@ -243,7 +240,6 @@ func matches(n int) string {
 // earlier attempts.
 func (in *Inspector) groupedRow(e *history.Entry) row {
 	row := newRow(e)
-	row.Mark = in.newMark(e)
 	row.Later = len(in.box.History.Later(e))
 	for _, attempt := range in.box.History.Attempts(e) {
 		row.Attempts = append(row.Attempts, linkedRow(attempt))
@@ -271,14 +267,13 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	}
 	l := entryLists[section]
 	p := in.newPage(l.name, l.title, r)
-	p.Unanswered = in.unanswered(l)
 	all := query.And(l.only)
 	grouped := in.box.History.Grouped(all)
 	if p.Query != "" {
 		p.Matches = matches(in.box.History.Count(all))
 	}
 	if r.URL.Query().Has("overview") {
-		p.Overview = in.newOverview(l, p, all)
+		p.Overview = in.newOverview(l, p.Query, all)
 	}
 	entries, _ := in.box.History.After(after)
 	var matching []*history.Entry

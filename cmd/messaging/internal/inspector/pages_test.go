@@ -20,7 +20,7 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 			"422 rejected", "DELETE /elsewhere"},
 		"/requests/2": {"What the Go SDK returns", "rejected", "description is required", "Fix the request"},
 		"/requests/3": {"It was sent as <code>&#34;21.11.2026&#34;</code>", "YYYY-MM-DDThh:mm:ssZ",
-			"The event was triggered without it"},
+			"shipped_at was skipped, although"},
 		"/requests/5?tab=diff":       {"no earlier request of this kind"},
 		"/requests/5":                {"unknown", "Check before you send it again", "<dt>Fault</dt><dd>response lost</dd>"},
 		"/broadcasts":                {"to ada@example.com &#43;1 and 1 segment"},

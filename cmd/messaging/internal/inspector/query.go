@@ -1,7 +1,6 @@
 package inspector
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -62,24 +61,6 @@ func (d *entryDetail) Query() []queryParameter { return queryParameters(d.Entry)
 func (d *entryDetail) Endpoint() string {
 	const most = 300
 	return d.Entry.Request.Method + " " + d.Entry.Request.Path + readableQuery(d.Entry, most)
-}
-
-// unknownParameters returns the parameters that the operation does not have.
-func unknownParameters(e *history.Entry) []queryParameter {
-	return slices.DeleteFunc(queryParameters(e), func(p queryParameter) bool { return !p.Unknown })
-}
-
-// unknownNote names the parameters that the operation does not have.
-func unknownNote(unknown []queryParameter) string {
-	var names []string
-	for _, p := range unknown {
-		name := p.Name
-		if p.Meant != "" {
-			name += fmt.Sprintf(" (did you mean %s?)", p.Meant)
-		}
-		names = append(names, name)
-	}
-	return "The operation has no parameter " + words.List(names, "or") + ". The sandbox ignored " + it(len(unknown)) + "."
 }
 
 // readableQuery returns the query of a request as it stands in a URL, but with the

@@ -18,7 +18,7 @@ func TestQueryIsInTheRowAndInTheRequest(t *testing.T) {
 	require.Equal(t, 200, f.send("GET", "/v1/customers?email=ada%40example.com&per_page=3&x=%3Cb%3E%E2%80%AE", ""))
 	list := html.UnescapeString(f.get("/").Body)
 	assert.Contains(t, list, `<bdi class="query">?email=ada@example.com&per_page=3&x=%3Cb%3E%E2%80%AE</bdi>`)
-	assert.Contains(t, list, `<span class="tag warn" title="2 unknown parameters">2 unknown parameters</span>`)
+	assert.Contains(t, list, `<span class="tag warn" title="unknown parameter">unknown parameter</span>`)
 	page := f.get("/requests/1").Body
 	assert.NotContains(t, page, "<b>\u202e")
 	assert.Contains(t, page, "<td><code>x</code><td><code>&lt;b&gt;\u2066‹U&#43;202E›\u2069</code>")
@@ -27,7 +27,7 @@ func TestQueryIsInTheRowAndInTheRequest(t *testing.T) {
 	assert.Contains(t, page, `<tr class="hinted"><td><code>email</code><td><code>ada@example.com</code>`+
 		`<em>not a parameter of this operation; did you mean emails?</em>`)
 	assert.Contains(t, page, "<tr><td><code>per_page</code><td><code>3</code></tr>")
-	assert.Contains(t, page, "The operation has no parameter email (did you mean emails?) or x. The sandbox ignored them.")
+	assert.Contains(t, page, "email (did you mean emails?) and x were sent, which the operation or the event does not have.")
 	for search, found := range map[string]int{"ada@example.com": 1, "email": 1, "bob@example.com": 0} {
 		assert.Equal(t, found, strings.Count(f.get("/?q="+search).Body, `class="row"`), search)
 	}
@@ -69,7 +69,7 @@ func TestQueryOfASendHasNoParameters(t *testing.T) {
 	f := start(t, records.Demo())
 	f.send("POST", "/v1/events?dry_run=1", `{"name":"n"}`)
 	f.send("GET", "/elsewhere?x=1", "")
-	assert.Contains(t, f.get("/requests/1").Body, "The operation has no parameter dry_run. The sandbox ignored it.")
+	assert.Contains(t, f.get("/requests/1").Body, "dry_run was sent, which the operation or the event does not have.")
 	assert.NotContains(t, f.get("/requests/2").Body, "not a parameter", "no operation has this path")
 	assert.Contains(t, f.get("/requests/2").Body, "GET /elsewhere?x=1")
 }

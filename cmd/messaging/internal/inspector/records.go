@@ -36,7 +36,7 @@ func (in *Inspector) recordPage(kind *records.Kind) http.HandlerFunc {
 				in.notFound(w, r)
 				return
 			}
-			p.Detail, p.Title = recordDetail{record, in.box.History, in.newMark}, record.Line().Title
+			p.Detail, p.Title = recordDetail{record, in.box.History}, record.Line().Title
 		}
 		found, more := all.Search(search.Terms(p.Query), before, pageSize)
 		if p.Detail != nil && before == 0 && len(found) > 0 && found[len(found)-1].Number > selected { // the page around it
@@ -44,7 +44,7 @@ func (in *Inspector) recordPage(kind *records.Kind) http.HandlerFunc {
 			found, more = all.Search(search.Terms(p.Query), before, pageSize)
 		}
 		if p.Detail == nil && len(found) > 0 {
-			p.Detail, p.Beside, selected = recordDetail{found[0], in.box.History, in.newMark}, true, found[0].Number
+			p.Detail, p.Beside, selected = recordDetail{found[0], in.box.History}, true, found[0].Number
 		}
 		p.fillLinks(kind, found, before, selected)
 		if more {
@@ -70,7 +70,6 @@ func (p *page) fillLinks(kind *records.Kind, found records.Records, before, sele
 type recordDetail struct {
 	records.Record
 	history *history.Store
-	mark    func(*history.Entry) mark
 }
 
 // JSON returns the record as the service lists it.
@@ -107,9 +106,7 @@ func (d recordDetail) Requests() (rows []row) {
 		return e.Names(d.Number, customer.Email, customer.CustomerID)
 	}), 0, customerRows)
 	for _, e := range entries {
-		row := linkedRow(e)
-		row.Mark = d.mark(e)
-		rows = append(rows, row)
+		rows = append(rows, linkedRow(e))
 	}
 	return rows
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -34,7 +35,6 @@ type row struct {
 	Took     string
 	Outcome  tag
 	Badges   []tag // what else is to be said
-	Mark     mark
 	Href     string
 	Current  bool
 	Attempts []row // the same request before, latest first, where it looks like a retry
@@ -131,9 +131,6 @@ func (r row) Signs() (list signs) {
 			list = append(list, s)
 		}
 	}
-	for _, label := range r.Mark.Labels {
-		list = append(list, sign{Class: "warn", Text: label, Title: r.Mark.Title})
-	}
 	list = append(list, neutral...)
 	for i := range list {
 		list[i].Folded = i > 0
@@ -205,35 +202,6 @@ func operation(e *history.Entry) string {
 	return capitalized(e.Op)
 }
 
-// unanswered are the requests that wait for their response.
-type unanswered struct {
-	Rows []unansweredRow // the first ones
-	More int
-}
-
-type unansweredRow struct{ Since, Title string }
-
-// maxUnanswered is how many rows they have at most, since they are above all others.
-const maxUnanswered = 5
-
-// unanswered returns the requests that wait for their response, in the list of all
-// requests. Other lists show what was carried out.
-func (in *Inspector) unanswered(l entryList) (u unanswered) {
-	if l.name != requestList.name {
-		return u
-	}
-	waiting := in.box.Unanswered()
-	for _, request := range waiting[:min(len(waiting), maxUnanswered)] {
-		title := "A request for no operation"
-		if request.Op != "" {
-			title = capitalized(request.Op)
-		}
-		u.Rows = append(u.Rows, unansweredRow{words.Clock(request.Started), title})
-	}
-	u.More = len(waiting) - len(u.Rows)
-	return u
-}
-
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func isRead(e *history.Entry) bool { return e.IsRead() }
@@ -242,12 +210,8 @@ func isRead(e *history.Entry) bool { return e.IsRead() }
 func tags(e *history.Entry) []tag { return append([]tag{outcomeTag(e)}, badges(e)...) }
 
 func badges(e *history.Entry) (list []tag) {
-	if e.ForeignKey {
-		list = append(list, tag{"bad", "wrong key"})
-	}
-	list = append(list, noteTags(e)...)
-	if e.Failed() > 0 {
-		list = append(list, failureTag(e))
+	for _, n := range e.Notes() {
+		list = append(list, noteTag(e, n))
 	}
 	if e.ReplayOf > 0 {
 		list = append(list, tag{"", fmt.Sprintf("replay of %d", e.ReplayOf)})
@@ -255,22 +219,19 @@ func badges(e *history.Entry) (list []tag) {
 	return list
 }
 
-// noteTags are the tags of remarks that have one.
-func noteTags(e *history.Entry) (list []tag) {
-	if n := len(unknownParameters(e)); n > 0 {
-		text := "unknown parameter"
-		if n > 1 {
-			text = fmt.Sprintf("%d unknown parameters", n)
-		}
-		list = append(list, tag{"warn", text})
+// noteTag is a note in a few words.
+func noteTag(e *history.Entry, n history.Note) tag {
+	switch n.Code {
+	case "foreign_key":
+		return tag{"bad", "wrong key"}
+	case "skipped":
+		return tag{"warn", fmt.Sprintf("%d skipped", len(e.Skipped))}
+	case "duplicate":
+		return tag{"warn", "duplicate?"}
+	case "sdk_refuses":
+		return tag{"warn", "the SDK refuses it"}
 	}
-	if n := len(e.Skipped); n > 0 {
-		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
-	}
-	if duplicate, _ := e.DuplicateOf(); duplicate > 0 {
-		list = append(list, tag{"warn", "duplicate?"})
-	}
-	return list
+	return tag{"warn", strings.ReplaceAll(n.Code, "_", " ")}
 }
 
 // outcomeTag returns what the SDK reports, in a word.
@@ -310,7 +271,7 @@ func failure(e *history.Entry) string {
 	case lacksKey(e):
 		return keyFailure(e.Key())
 	case e.Op == "":
-		return cmp.Or(rightOperation(e), "no operation has this method and path")
+		return cmp.Or(findings.RightOperation(e), "no operation has this method and path")
 	case e.Status == http.StatusBadRequest && !e.Cut && len(e.Request.Body) <= maxTitled:
 		return bodyProblem(e.Request.Body)
 	case e.Status >= 400:
@@ -479,3 +440,6 @@ func messageOf(response []byte) string {
 	_ = json.Unmarshal(response, &body) // another response has no message
 	return body.Message
 }
+
+// maxTitled is the size of the largest body that is read for a row. A page has many rows.
+const maxTitled = 16 << 10

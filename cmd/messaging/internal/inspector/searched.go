@@ -39,7 +39,7 @@ func (p *page) Corrected() *chip {
 }
 
 // SearchKeys are the keys of a search.
-func (*page) SearchKeys() []struct{ Key, Example, Selects string } { return history.Keys }
+func (*page) SearchKeys() []history.Term { return history.Keys }
 
 // suggestions are terms that the search field offers. Lists of records take only words.
 func (in *Inspector) suggestions(section string) (terms []string) {

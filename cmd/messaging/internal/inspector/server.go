@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
@@ -20,7 +22,6 @@ type Inspector struct {
 	box *sandbox.Sandbox
 	// ending ends before a shutdown, which would wait for the streams and the waits.
 	ending context.Context
-	survey survey
 }
 
 //go:embed static
@@ -40,8 +41,7 @@ type Config struct {
 // Server returns a server for an inspector. Streams and waits end with ctx.
 func Server(ctx context.Context, cfg Config) *http.Server {
 	in := &Inspector{box: cfg.Box, ending: ctx}
-	cfg.Box.History.FindNotes(in.findNotes)
-	cfg.Box.History.FindTexts(in.findTexts)
+	cfg.Box.History.FindNotes(func(e *history.Entry) []history.Note { return findings.Of(e, cfg.Box.Records) })
 	handler := in.routes()
 	if cfg.Token != "" {
 		handler = newDoor(cfg.Address, cfg.Token).wrap(handler)

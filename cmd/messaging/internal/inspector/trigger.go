@@ -3,10 +3,10 @@ package inspector
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/internal/fake"
 )
@@ -82,9 +82,9 @@ func newParameter(p messaging.EventParameter, value json.RawMessage, t *fake.Tri
 		view.Tag, view.Corrected = tag{"warn", "skipped"}, corrected(value)
 	case len(value) == 0 || string(value) == "null":
 		view.Value, view.Tag = "", tag{"", "not sent"}
-	case p.Required && isBlank(value):
+	case p.Required && findings.IsBlank(value):
 		view.Tag = tag{"warn", "empty"}
-	case !isOfType(p.Type, value):
+	case !findings.IsOfType(p.Type, value):
 		view.Tag, view.Undocumented = tag{"warn", "not documented"}, true
 	default:
 		view.Tag = tag{"ok", "read"}
@@ -103,24 +103,4 @@ func corrected(value json.RawMessage) string {
 		return ""
 	}
 	return at.UTC().Format("2006-01-02T15:04:05Z")
-}
-
-// isBlank reports whether a value is a text of white space alone.
-func isBlank(value json.RawMessage) bool {
-	var text string
-	return json.Unmarshal(value, &text) == nil && strings.TrimSpace(text) == ""
-}
-
-// isOfType reports whether a value has the form of a documented type. What the service
-// makes of another value, or of another type, is not documented.
-func isOfType(t messaging.ParameterType, value json.RawMessage) bool {
-	isText, isNumber := value[0] == '"', value[0] == '-' || value[0] >= '0' && value[0] <= '9'
-	switch t {
-	case messaging.ParameterText, messaging.ParameterTimestamp:
-		return isText
-	case messaging.ParameterNumeric:
-		return isNumber
-	default:
-		return false
-	}
 }

@@ -1,11 +1,7 @@
 package inspector
 
 import (
-	"fmt"
-
-	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
-	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // variables are those that were sent, and the placeholders without one.
@@ -73,28 +69,4 @@ func suppliedAs(placeholder string) string {
 	default:
 		return ""
 	}
-}
-
-// undefinedVariables returns the placeholders of an email whose names are nowhere.
-func undefinedVariables(e *history.Entry) []string {
-	email, ok := e.Effect.(*fake.EmailBroadcast)
-	if !ok {
-		return nil
-	}
-	return (&emailView{EmailBroadcast: email, entry: e}).Variables().Undefined
-}
-
-// variablesNote is for an email with placeholders whose names are nowhere. Each is a separate finding, since the
-// same one is missing in emails with other placeholders.
-func variablesNote(e *history.Entry) (r remark) {
-	names := undefinedVariables(e)
-	if len(names) == 0 {
-		return r
-	}
-	for _, name := range names {
-		r.common = append(r.common, fmt.Sprintf("No variable was sent for {{%s}}.", name))
-	}
-	r.note = history.NoteNoVariable
-	r.text = fmt.Sprintf("No variable was sent for %s. What the service does with %s is not documented.", placeholders(names), it(len(names)))
-	return r
 }

@@ -153,7 +153,7 @@ func TestPlaceholdersWithoutAVariableAreOneNote(t *testing.T) {
 	f.send("POST", "/v1/broadcast/send/email", strings.Replace(emailBody, "Hi {{name}}", "{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}}", 1))
 	page := f.get("/broadcasts/1").Body
 	assert.Equal(t, 1, strings.Count(page, "is not documented.</p>"))
-	assert.Contains(t, page, "No variable was sent for {{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more.")
+	assert.Contains(t, page, "{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more were sent without a variable.")
 }
 
 func TestSearchWithoutMatchSaysSoAndNothingElse(t *testing.T) {
@@ -241,7 +241,7 @@ func TestASendWhoseTwinWasCarriedOutIsAPossibleDuplicate(t *testing.T) {
 	}
 	f.send("GET", "/v1/events", "")
 	f.send("GET", "/v1/events", "")
-	assert.Regexp(t, `Possibly a duplicate: .* carried out [\d.]+ .?s earlier, as request 1, but its caller cannot know that\.`,
+	assert.Regexp(t, `Possibly a duplicate: .* carried out [\d.]+.?s earlier, as request 1\.`,
 		f.get("/requests/2").Body)
 	assert.Regexp(t, `The same request was sent again [\d.]+ .?s later, as request 2\. <a href="/requests/2">`, f.get("/requests/1").Body)
 	for _, path := range []string{"/requests/2", "/requests/3"} {
@@ -286,13 +286,6 @@ func TestARowKeepsTheEndOfALongPath(t *testing.T) {
 	assert.Contains(t, page, `<bdi class="what">GET /v1/devices</bdi>`)
 }
 
-func TestAFindingSaysHowToFixIt(t *testing.T) {
-	f := start(t, records.Demo())
-	f.send("POST", "/v1/events/trigger", `{"event_id":"order shipped","payload":{"email":"ada@example.com"}}`)
-	_, findings := overviewOf(t, f.get("/").Body)
-	assert.Equal(t, []string{"422 rejected Trigger event event_id is the name of an event. Its id is " + orderShipped + ". #1"}, findings)
-}
-
 func TestTheLineAboutARequestDoesNotRepeatItsTitle(t *testing.T) {
 	f := start(t, records.Demo())
 	f.send("GET", "/v1/customers", "")
@@ -313,15 +306,17 @@ func TestADelayedRefusalIsNotCalledAFault(t *testing.T) {
 	f.post("/api/faults", `{"op":"create event","count":2,"fault":{"kind":"slow","after":"1ms"}}`)
 	f.send("POST", "/v1/events", `{"name":"n"}`)
 	f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`)
-	_, findings := overviewOf(t, f.get("/").Body)
-	assert.Equal(t, []string{"422 rejected Create event · n description is required, and 1 more #1",
-		"accepted Create event · n fault: slow #2"}, findings)
+	page := f.get("/").Body
+	assert.Contains(t, page, `<span class="says"><bdi>description is required, and 1 more</bdi>`)
+	assert.Contains(t, page, `<span class="says"><bdi>fault: slow</bdi>`)
 }
 
 func TestASearchCountsEachAttemptAsTheAPIDoes(t *testing.T) {
 	f := start(t, records.Demo())
 	f.post("/api/faults", `{"op":"list events","count":2,"fault":{"kind":"status","status":500}}`)
-	f.read(3)
+	for range 3 {
+		f.send("GET", "/v1/events", "")
+	}
 	page := f.get("/?q=delivery:unknown").Body
 	assert.Contains(t, page, `<span id="matches">2 matches</span>`)
 	assert.Contains(t, page, ">2 unknown</a>")

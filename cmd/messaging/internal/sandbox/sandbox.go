@@ -53,7 +53,6 @@ type Sandbox struct {
 	service *fake.Server
 	seed    records.Seed
 	limits  *limits
-	waiting *waiting
 	replays replays
 	port    *port
 	failed  chan error
@@ -71,8 +70,7 @@ func Start(cfg Config) (*Sandbox, error) {
 	b.limits = &limits{stored: b.Records.Bytes, maxBytes: cfg.KeepBytes}
 	b.History.EventName, b.History.Stored = b.eventName, b.Records.Bytes
 	b.Records.Reset(cfg.Seed)
-	b.waiting = &waiting{changed: b.History.Touch}
-	handler := cfg.Wrap(b.waiting.wrap(withoutReplayHeader(b.limits.wrap(b.service))))
+	handler := cfg.Wrap(withoutReplayHeader(b.limits.wrap(b.service)))
 	b.port = newPort(cfg.Listener, handler, b.fail, b.History.Touch)
 	return b, nil
 }

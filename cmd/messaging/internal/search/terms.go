@@ -12,7 +12,7 @@ type Term struct {
 
 // String returns the term with the quotes that it needs in a query, around the value of a key.
 func (t Term) String() string {
-	text := t.Text
+	text := strings.ReplaceAll(t.Text, `"`, `\"`)
 	key, value, ok := strings.Cut(text, ":")
 	switch {
 	case ok && isKey(key) && strings.ContainsAny(value, " \t"):
@@ -40,11 +40,16 @@ func isKey(text string) bool {
 func Terms(text string) (terms []Term) {
 	for _, field := range split(text) {
 		t := newTerm(field)
-		if t.Text = strings.ReplaceAll(t.Text, `"`, ""); t.Text != "" {
+		if t.Text = unquoted(t.Text); t.Text != "" {
 			terms = append(terms, t)
 		}
 	}
 	return terms
+}
+
+// unquoted returns a text without its quotes. A backslash keeps the one behind it.
+func unquoted(text string) string {
+	return strings.NewReplacer(`\"`, `"`, `"`, "").Replace(text)
 }
 
 func newTerm(field string) Term {
@@ -60,20 +65,23 @@ func Join(arguments []string) string {
 	terms := make([]string, len(arguments))
 	for i, argument := range arguments {
 		terms[i] = argument
-		if strings.ContainsAny(argument, " \t") && !strings.Contains(argument, `"`) {
-			terms[i] = newTerm(argument).String()
+		if strings.ContainsAny(argument, " \t") && !strings.Contains(strings.ReplaceAll(argument, `\"`, ""), `"`) {
+			t := newTerm(argument)
+			t.Text = unquoted(t.Text)
+			terms[i] = t.String()
 		}
 	}
 	return strings.Join(terms, " ")
 }
 
-// split splits a query at blanks outside of double quotes.
+// split splits a query at blanks outside of double quotes. A quote behind a backslash is none.
 func split(text string) []string {
-	quoted := false
+	quoted, before := false, ' '
 	return strings.FieldsFunc(text, func(r rune) bool {
-		if r == '"' {
+		if r == '"' && before != '\\' {
 			quoted = !quoted
 		}
+		before = r
 		return !quoted && (r == ' ' || r == '\t')
 	})
 }

@@ -109,7 +109,7 @@ async function addRows() {
   const html = document.createRange().createContextualFragment(await response.text());
   listed = +response.headers.get("Rows-Last");
   const left = +response.headers.get("Rows-Left");
-  for (const id of ["#unanswered", "#overview", "#glance"]) {
+  for (const id of ["#overview", "#glance"]) {
     const now = $(id, html);
     if ($(id)?.open) now?.setAttribute("open", "");
     if (now) $(id)?.replaceWith(now);

@@ -6,29 +6,7 @@ import (
 	"errors"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/openapi"
-	"github.com/messaging-go/messaging/internal/service"
 )
-
-// unknownMembers returns the members of a body that its operation does not have, each with
-// the one that was probably meant, or "". A body that is too large for a page has none.
-func (in *Inspector) unknownMembers(e *history.Entry) map[string]string {
-	op := service.Named(e.Op)
-	if op == nil || len(e.Request.Body) > maxShown {
-		return nil
-	}
-	var parameters []string
-	id, _ := e.EventName()
-	if event, ok := in.box.Records.Event(id); ok && op == service.TriggerEvent {
-		parameters = []string{} // an event without parameters is known too
-		for _, p := range event.Parameters {
-			parameters = append(parameters, p.Name)
-		}
-	}
-	return openapi.Unknown(op, e.Request.Body, parameters)
-}
 
 // unknownHint says at a member that the operation does not have it.
 func unknownHint(path, meant string) string {

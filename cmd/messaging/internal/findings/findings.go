@@ -1,0 +1,297 @@
+// Package findings finds what is worth a look in a request: each rule finds one thing.
+package findings
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/openapi"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
+	"github.com/messaging-go/messaging/internal/service"
+)
+
+// maxRead is the size of the largest body that is read for a finding.
+const maxRead = 256 << 10
+
+// Events are the event definitions of the service.
+type Events interface {
+	Event(id string) (messaging.Event, bool)
+	FirstEvent(name string) (id string) // "" if there is none
+}
+
+// Rule finds one thing that is worth a look.
+type Rule struct {
+	ID   string // for searches and programs
+	Text string // what it finds
+	// Refusal is whether the rule is about a refusal, and so ignores the responses of a fault. A rule about content does not.
+	Refusal bool
+
+	find func(*history.Entry, Events) string
+}
+
+// Rules are all rules, what nothing else shows first.
+var Rules = []Rule{
+	{"foreign_key", "The API key is not that of this sandbox", true, foreignKey},
+	{"key_header", "The API key is missing, or in another header", true, keyHeader},
+	{"skipped", "A value was skipped, although the response reports success", false, skipped},
+	{"duplicate", "The same send was carried out shortly before", false, duplicate},
+	{"name_as_id", "The name of an event is where its id is needed", true, nameAsID},
+	{"wrong_path", "The method or the path is almost that of an operation", true, wrongPath},
+	{"sdk_refuses", "By default, the SDK refuses this request and sends nothing", false, sdkRefuses},
+	{"unknown_parameter", "The operation or the event has no such parameter", false, unknownParameter},
+	{"wrong_type", "A value has another type than its parameter", false, wrongType},
+	{"empty_value", "A required value is empty", false, emptyValue},
+	{"no_variable", "A placeholder has no variable", false, noVariable},
+	{"email_check", "A link of the email is broken, or an image is loaded over http", false, emailCheck},
+}
+
+// Of returns what the rules find in an entry.
+func Of(e *history.Entry, events Events) (found []history.Note) {
+	for _, rule := range Rules {
+		if rule.Refusal && e.Fault != "" {
+			continue
+		}
+		if text := rule.find(e, events); text != "" {
+			found = append(found, history.Note{Code: rule.ID, Text: text})
+		}
+	}
+	return found
+}
+
+func foreignKey(e *history.Entry, _ Events) string {
+	if !e.ForeignKey {
+		return ""
+	}
+	return "The API key is not that of this sandbox: it belongs to another service, or to a sandbox that ran earlier, " +
+		"since the key changes with each start unless --key sets it. It was not recorded; if it belongs to a real account, rotate it."
+}
+
+// keyHeader says how a key that was refused was sent. It shows nothing of the key.
+func keyHeader(e *history.Entry, _ Events) string {
+	switch k := e.Key(); {
+	case e.Status != http.StatusUnauthorized:
+		return ""
+	case k.Header == "" && k.Empty:
+		return "X-Authorization is empty: the variable that should hold the API key is probably not set."
+	case k.Header == "":
+		return "There is no X-Authorization header, in which the service expects the API key."
+	case k.Prefixed:
+		return `X-Authorization has "Bearer " before the API key. The service expects the key alone.`
+	case k.Header == "X-Authorization":
+		return ""
+	case k.Foreign:
+		return "There is no key in X-Authorization. The one in " + k.Header + " is not that of this sandbox."
+	default:
+		return "The API key is in " + k.Header + " instead of X-Authorization, the only header in which the service expects it."
+	}
+}
+
+func skipped(e *history.Entry, _ Events) string {
+	var names []string
+	for _, each := range e.Skipped {
+		names = append(names, each.Parameter)
+	}
+	return about(names, "skipped, although the response reports success: the service reads a time only in UTC, in the form YYYY-MM-DDThh:mm:ssZ.")
+}
+
+// about says something about one name or several, or returns "" for none.
+func about(names []string, what string) string {
+	const most = 5
+	verb := "was"
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > most:
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", len(names)-most))
+	}
+	if len(names) > 1 {
+		verb = "were"
+	}
+	return words.List(names, "and") + " " + verb + " " + what
+}
+
+func duplicate(e *history.Entry, _ Events) string {
+	number, after := e.DuplicateOf()
+	if number == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Possibly a duplicate: the same request was carried out %v earlier, as request %s.",
+		after.Round(1e6), words.Thousands(number))
+}
+
+func nameAsID(e *history.Entry, events Events) string {
+	var body struct {
+		EventID string `json:"event_id"`
+	}
+	if e.Op != service.TriggerEvent.Name || e.Status != http.StatusUnprocessableEntity || json.Unmarshal(e.Request.Body, &body) != nil {
+		return ""
+	}
+	id := events.FirstEvent(body.EventID)
+	if body.EventID == "" || id == "" {
+		return ""
+	}
+	return fmt.Sprintf("event_id is the name of an event. Its id is %s.", id)
+}
+
+func wrongPath(e *history.Entry, _ Events) string {
+	if right := RightOperation(e); e.Op == "" && right != "" {
+		return "No operation has this method and path: " + right
+	}
+	return ""
+}
+
+// RightOperation says which operation was probably meant by a request for none, or returns "".
+func RightOperation(e *history.Entry) string {
+	var paths []string
+	for op := range service.Served() {
+		if op.Path == e.Request.Path {
+			return fmt.Sprintf("this path needs %s, not %s", op.Method, e.Request.Method)
+		}
+		paths = append(paths, op.Path)
+	}
+	path := words.Nearest(e.Request.Path, paths)
+	for _, each := range paths { // a base URL without the version, or with a path
+		if strings.HasSuffix(each, e.Request.Path) && strings.Count(e.Request.Path, "/") > 1 || strings.HasSuffix(e.Request.Path, each) {
+			path = each
+		}
+	}
+	if path == "" {
+		return ""
+	}
+	return "did you mean " + path + "?"
+}
+
+func sdkRefuses(e *history.Entry, _ Events) string {
+	if Refusal(e) == nil {
+		return ""
+	}
+	return "By default, the SDK refuses this request and sends nothing."
+}
+
+// Refusal returns the error with which the SDK refuses a request that was carried out, or nil.
+func Refusal(e *history.Entry) error {
+	if delivery, _ := e.Delivery(); delivery != messaging.DeliveryAccepted || len(e.Request.Body) > maxRead || e.Cut {
+		return nil
+	}
+	return copies.Refusal(e.Op, e.Request.Body)
+}
+
+func unknownParameter(e *history.Entry, events Events) string {
+	op, found := service.Named(e.Op), Unknown(e, events)
+	if found == nil {
+		found = make(map[string]string)
+	}
+	for name := range e.Request.Query {
+		if known := openapi.Parameters(op); op != nil && !slices.Contains(known, name) {
+			found[name] = words.Nearest(name, known)
+		}
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if meant := found[name]; meant != "" {
+			name += " (did you mean " + meant + "?)"
+		}
+		names = append(names, name)
+	}
+	return about(names, "sent, which the operation or the event does not have.")
+}
+
+// Unknown returns the members of a body that its operation does not have, each with the one that was probably meant, or "".
+func Unknown(e *history.Entry, events Events) map[string]string {
+	op := service.Named(e.Op)
+	if op == nil || len(e.Request.Body) > maxRead || e.Cut {
+		return nil
+	}
+	var parameters []string
+	id, _ := e.EventName()
+	if event, ok := events.Event(id); ok && op == service.TriggerEvent {
+		parameters = []string{} // an event without parameters is known too
+		for _, p := range event.Parameters {
+			parameters = append(parameters, p.Name)
+		}
+	}
+	return openapi.Unknown(op, e.Request.Body, parameters)
+}
+
+// parameters returns the names of the parameters of a trigger that was carried out whose value matches.
+func parameters(e *history.Entry, events Events, matches func(messaging.EventParameter, json.RawMessage) bool) (names []string) {
+	trigger, ok := e.Effect.(*fake.Trigger)
+	if !ok || len(e.Request.Body) > maxRead || e.Cut {
+		return nil
+	}
+	event, _ := events.Event(trigger.EventID)
+	payload := e.Payload()
+	for _, p := range event.Parameters {
+		if value := payload[p.Name]; len(value) > 0 && string(value) != "null" && !slices.Contains(trigger.Skipped, p.Name) && matches(p, value) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func wrongType(e *history.Entry, events Events) string {
+	return about(parameters(e, events, func(p messaging.EventParameter, value json.RawMessage) bool {
+		return !IsOfType(p.Type, value) && (!p.Required || !IsBlank(value))
+	}), "sent with another type than that of the parameter. What the service makes of it is not documented.")
+}
+
+func emptyValue(e *history.Entry, events Events) string {
+	return about(parameters(e, events, func(p messaging.EventParameter, value json.RawMessage) bool { return p.Required && IsBlank(value) }),
+		"empty, although the event requires a value.")
+}
+
+// IsBlank reports whether a value is a text of white space alone.
+func IsBlank(value json.RawMessage) bool {
+	var text string
+	return json.Unmarshal(value, &text) == nil && strings.TrimSpace(text) == ""
+}
+
+// IsOfType reports whether a value has the form of a documented type.
+func IsOfType(t messaging.ParameterType, value json.RawMessage) bool {
+	switch t {
+	case messaging.ParameterText, messaging.ParameterTimestamp:
+		return value[0] == '"'
+	case messaging.ParameterNumeric:
+		return value[0] == '-' || value[0] >= '0' && value[0] <= '9'
+	default:
+		return false
+	}
+}
+
+func noVariable(e *history.Entry, _ Events) string {
+	email, ok := e.Effect.(*fake.EmailBroadcast)
+	if !ok || len(e.Request.Body) > maxRead || e.Cut {
+		return ""
+	}
+	sent := e.Variables()
+	var names []string
+	for _, name := range mail.Placeholders(email.Subject, email.Message) {
+		if mail.Variable(sent, name) == "" && !mail.IsCustomerField(name) && !mail.IsServiceField(name) {
+			names = append(names, "{{"+name+"}}")
+		}
+	}
+	return about(names, "sent without a variable. What the service does with it is not documented.")
+}
+
+func emailCheck(e *history.Entry, _ Events) string {
+	const most = 64 << 10
+	email, ok := e.Effect.(*fake.EmailBroadcast)
+	if !ok || len(email.Message) > most {
+		return ""
+	}
+	for _, found := range mail.Check(email.Message, len(email.Message)) {
+		if found.Severity == mail.High {
+			return "The check of the email found: " + found.Text + "."
+		}
+	}
+	return ""
+}
