@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -11,14 +10,6 @@ import (
 
 // fixedEmail is as wide as emails usually are, and does not adapt to a narrower window.
 const fixedEmail = `<div style="padding: 26px"><table width="600"><tr><td>Hi</td></tr></table></div>`
-
-// choose sets settings of the browser, such as rows=one.
-func (p *tab) choose(settings ...string) {
-	p.t.Helper()
-	for _, setting := range settings {
-		eval[string](p, fmt.Sprintf(`document.cookie = "messaging-sandbox-%s; path=/"`, setting))
-	}
-}
 
 const (
 	pageOfEmail = `document.querySelector(".mail-page").getBoundingClientRect()`
@@ -83,20 +74,16 @@ func TestTheTabsOfAnEmailTakeOneLineBesideWhatIsDoneWithIt(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p><img src='https://acme.test/a.png'>"))
 	for _, width := range []int64{768, 1024, 1280} {
-		for _, list := range []string{"narrow", "", "wide"} {
-			p := openTab(t, b.ui+"/help", width, "light")
-			p.choose("list=" + list)
-			p.open(b.ui + "/requests/1")
-			p.until(isLive)
-			name := fmt.Sprintf("%d px, list %q", width, list)
-			assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".tabs > a")].map((e) => e.offsetTop)).size`), name)
-			assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".actions a")].map((e) => e.offsetTop)).size`), name)
-			assert.True(t, eval[bool](p, `(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector(".tabs"))`), name)
-			assert.Empty(t, eval[string](p, overlaps(".title h1, .title .tag, .tabs > a, .actions a")), name)
-			assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(width), name)
-			p.shoot(strings.ReplaceAll(fmt.Sprintf("tabs-%d-%s", width, list), " ", ""))
-			p.close()
-		}
+		p := openTab(t, b.ui+"/requests/1", width, "light")
+		p.until(isLive)
+		name := fmt.Sprintf("%d px", width)
+		assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".tabs > a")].map((e) => e.offsetTop)).size`), name)
+		assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".actions a")].map((e) => e.offsetTop)).size`), name)
+		assert.True(t, eval[bool](p, `(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector(".tabs"))`), name)
+		assert.Empty(t, eval[string](p, overlaps(".title h1, .title .tag, .tabs > a, .actions a")), name)
+		assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(width), name)
+		p.shoot(fmt.Sprintf("tabs-%d", width))
+		p.close()
 	}
 }
 
@@ -127,62 +114,22 @@ func overlaps(selector string) string {
 	})()`, selector)
 }
 
-// TestARowOfOneLineCutsNothing holds rows with much to say against every width of the list.
-func TestARowOfOneLineCutsNothing(t *testing.T) {
-	b := startBox(t, "--seed", "demo")
-	sendSome(t, b)
-	for _, number := range []int{9, 10, 5} {
-		b.control("POST", "/api/replay", fmt.Sprintf(`{"number":%d}`, number))
-	}
-	b.send("GET", "/v1/events?foo=1", "")
-	b.control("POST", "/api/faults", `{"op":"create event","count":1,"fault":{"kind":"status","status":502}}`)
-	b.send("POST", "/v1/events", `{"name":"an event with a long name that no list has room for","description":"d","parameters":[]}`)
-	p := openTab(t, b.ui+"/help", 1280, "light")
-	for _, width := range []int64{901, 1280, 1440, 1799, 1920} {
-		for _, list := range []string{"narrow", "", "wide"} {
-			p.do(chromedp.EmulateViewport(width, 800))
-			p.choose("rows=one", "list="+list)
-			p.open(b.ui)
-			p.until(isLive)
-			name := fmt.Sprintf("%d px, list %q", width, list)
-			assert.LessOrEqual(t, eval[float64](p, `Math.max(...[...document.querySelectorAll("#rows > .row")].map((e) => e.offsetHeight))`),
-				35.0, name)
-			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows > .row")].map((row) => {
-				const parts = [...row.querySelectorAll("time, .what, .tag")].map((e) => [e, e.getBoundingClientRect()]);
-				const outside = parts.filter(([, r]) => r.left < 0 || r.right > document.querySelector("#list").clientWidth);
-				const covered = parts.filter(([a, p], i) => parts.slice(i + 1).some(([b, q]) => p.left < q.right - 1 && q.left < p.right - 1));
-				return [...outside, ...covered].map(([e]) => row.dataset.number + " " + e.textContent).join("; ");
-			}).filter(Boolean).join("; ")`), name)
-			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .what")].filter((e) => e.scrollWidth > e.clientWidth &&
-				e.offsetWidth < 60).map((e) => e.textContent).join("; ")`), "a title has room: %s", name)
-			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .who .tag")].filter((e) => e.offsetWidth > 24 &&
-				e.getBoundingClientRect().right > e.parentNode.getBoundingClientRect().right + 1).map((e) => e.textContent).join("; ")`), name)
-			assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll("#rows .head .tag")].map((e) =>
-				Math.round(e.getBoundingClientRect().right))).size`), "the statuses end in one column: %s", name)
-			p.shoot(fmt.Sprintf("one-%d-%s", width, list))
-		}
-	}
-}
-
 func TestARowShowsAnOperationInFullOrNotAtAllAndTheEndOfItsPath(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	sendSome(t, b)
 	b.send("GET", "/v1/customers/5eed0000-0000-4000-8000-000000000001/devices/last", "")
 	p := openTab(t, b.ui+"/help", 1280, "light")
 	for _, width := range []int64{360, 901, 1280, 1920} {
-		for _, rows := range []string{"", "one"} {
-			p.do(chromedp.EmulateViewport(width, 800))
-			p.choose("rows=" + rows)
-			p.open(b.ui)
-			p.until(isLive)
-			name := fmt.Sprintf("%d px, rows %q", width, rows)
-			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .op")].filter((e) => e.checkVisibility()).filter((e) => {
-				const op = e.getBoundingClientRect(), about = e.parentNode.getBoundingClientRect();
-				return op.top < about.bottom - 4 && op.right > about.right + 1;
-			}).map((e) => e.closest(".row").textContent).join("; ")`), name)
-			assert.True(t, eval[bool](p, `((end) => end.getBoundingClientRect().right <= end.parentNode.getBoundingClientRect().right + 1 &&
-				end.scrollWidth <= end.clientWidth + 1)(document.querySelector(".end"))`), name)
-		}
+		p.do(chromedp.EmulateViewport(width, 800))
+		p.open(b.ui)
+		p.until(isLive)
+		name := fmt.Sprintf("%d px", width)
+		assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .op")].filter((e) => e.checkVisibility()).filter((e) => {
+			const op = e.getBoundingClientRect(), about = e.parentNode.getBoundingClientRect();
+			return op.top < about.bottom - 4 && op.right > about.right + 1;
+		}).map((e) => e.closest(".row").textContent).join("; ")`), name)
+		assert.True(t, eval[bool](p, `((end) => end.getBoundingClientRect().right <= end.parentNode.getBoundingClientRect().right + 1 &&
+			end.scrollWidth <= end.clientWidth + 1)(document.querySelector(".end"))`), name)
 	}
 }
 

@@ -138,7 +138,4 @@ func TestAPageLooksAsTheBrowserHasChosen(t *testing.T) {
 		assert.Contains(t, got.Body, want, cookie)
 	}
 	assert.Contains(t, f.do("GET", f.ui+"/help", "", header("Cookie", "messaging-sandbox-theme=dark")).Body, `<option value="dark" selected>`)
-	got := f.do("GET", f.ui, "", header("Cookie", "messaging-sandbox-list=wide; messaging-sandbox-theme=x; messaging-sandbox-rows=one"))
-	assert.Contains(t, got.Body, `<html lang="en" data-rows="one" data-list="wide">`)
-	assert.Contains(t, f.get("/help").Body, `<option value="" selected>Usual</option>`)
 }

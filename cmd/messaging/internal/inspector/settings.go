@@ -19,8 +19,6 @@ type choice struct {
 
 var settings = []setting{
 	{"theme", "Colors", []choice{{Label: "System"}, {Value: "light", Label: "Light"}, {Value: "dark", Label: "Dark"}}},
-	{"rows", "Rows of requests", []choice{{Label: "Two lines"}, {Value: "one", Label: "One line"}}},
-	{"list", "List beside a request", []choice{{Value: "narrow", Label: "Narrow"}, {Label: "Usual"}, {Value: "wide", Label: "Wide"}}},
 }
 
 // settingsOf returns the settings of a browser.

@@ -338,7 +338,7 @@ addEventListener("click", (event) => {
   if (target.closest("#new")) return showNew().catch(() => {});
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   if (link.matches(".back")) { event.preventDefault(); back(); }
-  if (link.matches("#rows .row, .tabs a, .overview a:not(.all)")) { event.preventDefault(); open(link, event.detail === 0 || oneColumn()); }
+  if (link.matches("#rows .row, .tabs a")) { event.preventDefault(); open(link, event.detail === 0 || oneColumn()); }
 });
 
 // open shows the detail of a link. With enter, the focus goes there too: otherwise the tab
