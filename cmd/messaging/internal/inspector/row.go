@@ -206,17 +206,21 @@ func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1
 
 func isRead(e *history.Entry) bool { return e.IsRead() }
 
-// tags are the outcome of a request and its badges.
-func tags(e *history.Entry) []tag { return append([]tag{outcomeTag(e)}, badges(e)...) }
+// tags are the outcome of a request, and whether it is a replay. Notes say the rest.
+func tags(e *history.Entry) []tag { return append([]tag{outcomeTag(e)}, replayTags(e)...) }
+
+func replayTags(e *history.Entry) []tag {
+	if e.ReplayOf == 0 {
+		return nil
+	}
+	return []tag{{"", fmt.Sprintf("replay of %d", e.ReplayOf)}}
+}
 
 func badges(e *history.Entry) (list []tag) {
 	for _, n := range e.Notes() {
 		list = append(list, noteTag(e, n))
 	}
-	if e.ReplayOf > 0 {
-		list = append(list, tag{"", fmt.Sprintf("replay of %d", e.ReplayOf)})
-	}
-	return list
+	return append(list, replayTags(e)...)
 }
 
 // noteTag is a note in a few words.
