@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
 // free is a service that costs nothing.
@@ -37,7 +38,7 @@ func BenchmarkRun(b *testing.B) {
 			b.ResetTimer()
 			stop := run(b, o)
 			for pending := 1; pending > 0; time.Sleep(20 * time.Millisecond) {
-				due, err := db.ledger.Due(b.Context())
+				due, err := db.ledger.Due(b.Context(), []ledger.Look{triggers})
 				require.NoError(b, err)
 				pending = len(due)
 			}
@@ -54,10 +55,10 @@ func BenchmarkCounts(b *testing.B) {
 		open               func(testing.TB) *database
 	}{
 		{"SQLite", `WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 1000000)
-			INSERT INTO outbox_entry (key, digest, operation, body, sealed, created_at, not_before, due_since)
-			SELECT 'order-' || n, randomblob(32), %s, randomblob(150), 0, n, n, n FROM i`, ``, openFile},
-		{"Postgres", `INSERT INTO outbox_entry (key, digest, operation, body, sealed, created_at, not_before, due_since)
-			SELECT 'order-' || n, decode(repeat(md5(n::text), 2), 'hex'), %s, decode(repeat(md5(n::text), 5), 'hex'), false, at, at, at
+			INSERT INTO outbox_entry (key, digest, operation, body, sealed, urgent, created_at, not_before, due_since)
+			SELECT 'order-' || n, randomblob(32), %s, randomblob(150), 0, 0, n, n, n FROM i`, ``, openFile},
+		{"Postgres", `INSERT INTO outbox_entry (key, digest, operation, body, sealed, urgent, created_at, not_before, due_since)
+			SELECT 'order-' || n, decode(repeat(md5(n::text), 2), 'hex'), %s, decode(repeat(md5(n::text), 5), 'hex'), false, false, at, at, at
 			FROM (SELECT n, 'epoch'::timestamptz + n * interval '1 second' AS at FROM generate_series(1, 1000000) AS n) AS input`,
 			`VACUUM ANALYZE outbox_entry`, openPgx}, // as autovacuum does within about a minute
 	} {

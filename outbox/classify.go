@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/outbox/internal/gate"
+	"github.com/messaging-go/messaging/outbox/internal/breaker"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// outcome is what an attempt came to: what it means for its entry and for the gate.
+// outcome is what an attempt came to: what it means for its entry and for the breaker.
 type outcome struct {
 	state    ledger.State
 	delivery messaging.Delivery
@@ -22,7 +22,7 @@ type outcome struct {
 	wait     time.Duration // until a pending entry is due again
 	denials  int           // of the entry
 	returned bool          // no attempt was made
-	gate     gate.Outcome
+	breaker  breaker.Outcome
 }
 
 // maxDenials is how often an entry is denied, with others of its operation accepted since
@@ -39,34 +39,34 @@ func (t timing) classify(entry *ledger.Claimed, err error) outcome {
 	var transport *messaging.TransportError
 	status := 0
 	if errors.As(err, &api) {
-		status, o.gate.RetryAfter = api.StatusCode, api.RetryAfter
-		o.gate.Reason = strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
+		status, o.breaker.RetryAfter = api.StatusCode, api.RetryAfter
+		o.breaker.Reason = strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 	} else if err != nil {
 		errors.As(err, &transport)
-		o.gate.Reason = failureReason(err, transport)
+		o.breaker.Reason = failureReason(err, transport)
 	}
 	ofRequest := messaging.NextStepOf(err) == messaging.NextFixRequest
 	switch {
 	case o.delivery == messaging.DeliveryAccepted:
-		o.state, o.gate.Kind = ledger.Accepted, gate.Accepted
+		o.state, o.breaker.Kind = ledger.Accepted, breaker.Works
 	case o.delivery == messaging.DeliveryUnknown:
-		o.state, o.gate.Kind = ledger.Unclear, gate.Failed
+		o.state, o.breaker.Kind = ledger.Unclear, breaker.Failed
 	case status == http.StatusUnauthorized, status == http.StatusTooManyRequests:
-		o.state, o.gate.Kind = ledger.Pending, gate.KeyFailed
+		o.state, o.breaker.Kind = ledger.Pending, breaker.KeyFailed
 	case status == http.StatusForbidden, status == http.StatusNotFound,
 		status >= 400 && status < 500 && !ofRequest:
-		o.state, o.gate.Kind, o.wait = ledger.Pending, gate.Denied, t.denialWait(entry.Attempts)
+		o.state, o.breaker.Kind, o.wait = ledger.Pending, breaker.Denied, t.denialWait(entry.Attempts)
 		if entry.Denials == 0 || entry.AcceptedSince {
 			o.denials++
 		}
 	case api == nil && ofRequest: // a guard or a check of the client
-		o.state, o.gate.Kind = ledger.Rejected, gate.OwnFault
+		o.state, o.breaker.Kind = ledger.Rejected, breaker.Nothing
 	case ofRequest:
-		o.state, o.gate.Kind = ledger.Rejected, gate.Judged
+		o.state, o.breaker.Kind = ledger.Rejected, breaker.Works
 	case isGuard(err): // the deadline ended while the guard was running
-		o.state, o.gate.Kind, o.wait = ledger.Pending, gate.Nothing, t.growingWait(entry.Attempts)
+		o.state, o.breaker.Kind, o.wait = ledger.Pending, breaker.Nothing, t.growingWait(entry.Attempts)
 	default:
-		o.state, o.gate.Kind, o.wait = ledger.Pending, gate.Failed, t.growingWait(entry.Attempts)
+		o.state, o.breaker.Kind, o.wait = ledger.Pending, breaker.Failed, t.growingWait(entry.Attempts)
 	}
 	return o
 }
@@ -86,9 +86,11 @@ func returned(entry *ledger.Claimed, why string) outcome {
 // process may be able to.
 func (t timing) unreadable(entry *ledger.Claimed, err error) outcome {
 	o := outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: storable(err.Error()), denials: entry.Denials,
-		wait: t.growingWait(entry.Attempts), gate: gate.Outcome{Kind: gate.OwnFault}}
-	if errors.Is(err, errNoSealer) { // concerns all sealed entries
-		o.gate = gate.Outcome{Kind: gate.Failed, Reason: errNoSealer.Error()}
+		wait: t.growingWait(entry.Attempts), breaker: breaker.Outcome{Kind: breaker.Nothing}}
+	for _, ofAll := range []error{errNoSealer, errNotOpened} { // concern all sealed entries
+		if errors.Is(err, ofAll) {
+			o.breaker = breaker.Outcome{Kind: breaker.Failed, Reason: ofAll.Error()}
+		}
 	}
 	return o
 }
@@ -107,9 +109,11 @@ func (t timing) growingWait(attempts int) time.Duration {
 // maxDoublings limits the wait after a denial to 32 times the first.
 const maxDoublings = 5
 
-// denialWait returns the wait after a denial of the given attempt.
+// denialWait returns the wait after a denial of the given attempt. It is partly random, so
+// that entries that were denied together are not sent together.
 func (t timing) denialWait(attempts int) time.Duration {
-	return t.deniedWait << min(max(attempts-1, 0), maxDoublings)
+	wait := t.deniedWait << min(max(attempts-1, 0), maxDoublings)
+	return wait + rand.N(wait/2+1)
 }
 
 // failureReason describes a failure without a response, and quotes nothing of the
@@ -124,22 +128,4 @@ func failureReason(err error, transport *messaging.TransportError) string {
 	default: // the text of a cause quotes nothing of the request
 		return storable(fmt.Sprint(transport.Err))
 	}
-}
-
-// maxErrorBytes is how much of an error text is stored.
-const maxErrorBytes = 1000
-
-// storable returns the text in a form that every database stores: short, valid UTF-8
-// without NUL.
-func storable(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r == 0 {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) > maxErrorBytes {
-		text = strings.ToValidUTF8(text[:maxErrorBytes], "")
-	}
-	return text
 }

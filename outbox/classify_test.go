@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/outbox/internal/gate"
+	"github.com/messaging-go/messaging/outbox/internal/breaker"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
@@ -29,23 +29,23 @@ func (f fixed) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // expected is what the outbox makes of an error with a response, from what package
 // messaging says about it.
-func expected(status int, err error) (ledger.State, gate.Kind) {
+func expected(status int, err error) (ledger.State, breaker.Kind) {
 	ofRequest := messaging.NextStepOf(err) == messaging.NextFixRequest
 	switch delivery := messaging.DeliveryOf(err); {
 	case delivery == messaging.DeliveryAccepted:
-		return ledger.Accepted, gate.Accepted
+		return ledger.Accepted, breaker.Works
 	case delivery == messaging.DeliveryUnknown:
-		return ledger.Unclear, gate.Failed
+		return ledger.Unclear, breaker.Failed
 	case status == 401, status == 429: // the key, or all requests
-		return ledger.Pending, gate.KeyFailed
+		return ledger.Pending, breaker.KeyFailed
 	case status == 403, status == 404: // the entry or the setup, which other entries show
-		return ledger.Pending, gate.Denied
+		return ledger.Pending, breaker.Denied
 	case ofRequest:
-		return ledger.Rejected, gate.Judged
+		return ledger.Rejected, breaker.Works
 	case status < 500:
-		return ledger.Pending, gate.Denied
+		return ledger.Pending, breaker.Denied
 	}
-	return ledger.Pending, gate.Failed
+	return ledger.Pending, breaker.Failed
 }
 
 func TestAStatusIsTheEntrysOwnExactlyWhereTheRequestHasToBeFixed(t *testing.T) {
@@ -62,7 +62,7 @@ func TestAStatusIsTheEntrysOwnExactlyWhereTheRequestHasToBeFixed(t *testing.T) {
 			state, kind := expected(status, err)
 			name := fmt.Sprintf("status %d with the body %q: %v", status, body, err)
 			assert.Equal(t, state, o.state, name)
-			assert.Equal(t, kind, o.gate.Kind, name)
+			assert.Equal(t, kind, o.breaker.Kind, name)
 			own[o.state]++
 		}
 	}

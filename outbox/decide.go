@@ -1,9 +1,11 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -28,33 +30,23 @@ type Decision struct {
 	RetryAt time.Time
 }
 
-// Why is why an entry was not changed. The zero value stands for an entry that was.
-type Why uint8
+// Why is why an entry was not changed. It is "" for an entry that was.
+type Why string
 
 // The reasons.
 const (
 	// WhyUnknown means that no entry has the key.
-	WhyUnknown Why = iota + 1
+	WhyUnknown Why = "no entry has the key"
 	// WhyWrongState means that entries in this state cannot be changed this way.
-	WhyWrongState
+	WhyWrongState Why = "wrong state"
 	// WhyMayBeAlive means that the process that sent the entry may be alive and may still
 	// report the outcome.
-	WhyMayBeAlive
+	WhyMayBeAlive Why = "the process that sent it may be alive"
 	// WhyTooLate means that the NotAfter of the entry has passed, so it is never resent.
-	WhyTooLate
+	WhyTooLate Why = "its time is over"
 	// WhySending means that a process has claimed the entry and may be sending it.
-	WhySending
+	WhySending Why = "it is being sent"
 )
-
-// String returns the reason in words.
-func (w Why) String() string {
-	words := []string{"changed", "no entry has the key", "wrong state", "the process that sent it may be alive", "its time is over",
-		"it is being sent"}
-	if int(w) < len(words) {
-		return words[w]
-	}
-	return fmt.Sprintf("unknown reason %d", uint8(w))
-}
 
 // Decided is what ResendAll or DismissAll did.
 type Decided struct {
@@ -63,9 +55,6 @@ type Decided struct {
 	// can be changed, or zero if there are none.
 	RetryAt time.Time
 }
-
-// keyBatch is how many keys go into one statement.
-const keyBatch = 500
 
 // Resend makes unclear and rejected entries pending again. It returns a decision for each
 // key, in their order; after an error, for those that were decided so far. An unclear
@@ -146,11 +135,11 @@ func decisionOf(d ledger.Decision, resend bool) Decision {
 	case !d.Found:
 		return Decision{Key: d.Key, Why: WhyUnknown}
 	case d.State == ledger.Sending:
-		decision.Why, decision.RetryAt = WhySending, d.LeaseUntil
+		decision.Why, decision.RetryAt = WhySending, time.Now().Add(d.LeaseLeft)
 	case !resend || d.State != ledger.Unclear && d.State != ledger.Rejected:
 		decision.Why = WhyWrongState
-	case d.LeaseUntil.After(d.Now):
-		decision.Why, decision.RetryAt = WhyMayBeAlive, d.LeaseUntil
+	case d.LeaseLeft > 0:
+		decision.Why, decision.RetryAt = WhyMayBeAlive, time.Now().Add(d.LeaseLeft)
 	default:
 		decision.Why = WhyTooLate
 	}
@@ -180,11 +169,13 @@ func (o *Outbox[Tx]) changeAll(ctx context.Context, doing string, filter Filter,
 	if err == nil {
 		f.UpTo, err = o.ledger.LastID(ctx)
 	}
-	for after := int64(0); err == nil && f.UpTo > 0; {
+	left := cmp.Or(filter.Limit, math.MaxInt)
+	for after := filter.After; err == nil && f.UpTo > 0 && left > 0; {
 		var entries []ledger.Entry
-		if entries, err = o.ledger.List(ctx, f, after, keyBatch); err != nil || len(entries) == 0 {
+		if entries, err = o.ledger.List(ctx, f, after, min(left, keyBatch)); err != nil || len(entries) == 0 {
 			break
 		}
+		left -= len(entries)
 		keys := make([]string, len(entries))
 		for i, e := range entries {
 			keys[i], after = e.Key, e.ID

@@ -13,7 +13,7 @@ import (
 
 // Deliver sends the entries with these keys now. It is for an engine that calls at least
 // once: a job queue, a workflow, a consumer, cron. Repeated or concurrent calls send each
-// entry once. Deliver shares the limit on requests in flight, the gates and the limiter
+// entry once. Deliver shares the limit on requests in flight, the breakers and the limiter
 // with the other calls of this Outbox. It does not send entries before they are due, nor
 // those whose operation is paused.
 //
@@ -38,7 +38,7 @@ func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, er
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		o.maintainNow(ctx, &d.running)
+		o.maintainNow(ctx)
 		problem = d.run(ctx, valid)
 		d.sends.Wait()
 	}()
@@ -64,11 +64,16 @@ func (d *delivery[Tx]) run(ctx context.Context, keys []string) error {
 	}
 	slices.SortFunc(found, func(a, b ledger.Entry) int { return cmp.Compare(a.Key, b.Key) }) // a database returns them in any order
 	byOperation := make(map[string][]string)
-	now := time.Now()
+	if slices.ContainsFunc(found, func(e ledger.Entry) bool { return e.State == ledger.Pending && e.Late }) {
+		if err := d.expire(ctx); err != nil {
+			return fmt.Errorf("outbox: deliver: %w", err)
+		}
+	}
 	for _, e := range found {
-		if e.State == ledger.Pending && !e.NotAfter.IsZero() && !now.Before(e.NotAfter) {
-			d.expire(ctx, &d.running)
-		} else if e.State == ledger.Pending {
+		if e.Late {
+			continue
+		}
+		if e.State == ledger.Pending {
 			byOperation[e.Operation] = append(byOperation[e.Operation], e.Key)
 		}
 	}
@@ -82,14 +87,18 @@ func (d *delivery[Tx]) run(ctx context.Context, keys []string) error {
 
 func (d *delivery[Tx]) runOperation(ctx context.Context, operation string, keys []string) error {
 	for len(keys) > 0 && ctx.Err() == nil {
-		n := d.room.Acquire(ctx, d.permit.Most(min(len(keys), d.inFlight, keyBatch)))
+		want := min(len(keys), d.inFlight, keyBatch)
+		if d.rate != nil {
+			want = 1
+		}
+		n := d.room.Acquire(ctx, want)
 		if n == 0 {
 			return nil
 		}
-		pass := d.gates.Admit(operation, n, time.Now())
+		pass := d.breakers.Admit(operation, n, time.Now())
 		d.room.Release(n - pass.N)
 		switch {
-		case pass.N == 0 && pass.Closed:
+		case pass.N == 0 && pass.Open:
 			return nil
 		case pass.N == 0: // as many are in flight as may be
 			select {
@@ -98,6 +107,13 @@ func (d *delivery[Tx]) runOperation(ctx context.Context, operation string, keys 
 			case <-time.After(pass.Wait):
 			}
 			continue
+		}
+		if d.rate != nil {
+			if err := d.askLimiter(ctx); err != nil {
+				d.room.Release(pass.N)
+				d.breakers.GiveBack(pass, pass.N)
+				return limiterError(ctx, err)
+			}
 		}
 		if _, err := d.claim(ctx, pass, ledger.Claim{Keys: keys[:pass.N]}); err != nil {
 			if ctx.Err() != nil {
@@ -113,9 +129,16 @@ func (d *delivery[Tx]) runOperation(ctx context.Context, operation string, keys 
 	return nil
 }
 
+// limiterError returns nil if the limiter returned because ctx has ended.
+func limiterError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("outbox: deliver: %w", err)
+}
+
 // find returns the entries with these keys.
 func (d *delivery[Tx]) find(ctx context.Context, keys []string) (found []ledger.Entry, err error) {
-	defer d.running.enter("the database")()
 	for batch := range slices.Chunk(keys, keyBatch) {
 		entries, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) { return d.ledger.Find(ctx, batch) })
 		if err != nil {
@@ -134,7 +157,7 @@ const busyWait = 500 * time.Millisecond
 func (d *delivery[Tx]) known(keys []string) Delivered {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := Delivered{RetryAfter: busyWait}
+	all := Delivered{More: true, RetryAfter: busyWait}
 	for _, key := range keys {
 		if state, ok := d.recorded[key]; ok && state != ledger.Pending {
 			all.add(key, ledger.Entry{State: state}, true)
@@ -161,7 +184,7 @@ func (d *delivery[Tx]) delivered(ctx context.Context, keys []string) (all Delive
 	if err != nil || len(others) == 0 {
 		return all, err
 	}
-	due, err := d.due(ctx, found)
+	paused, err := d.paused(ctx, found)
 	if err != nil {
 		return all, err
 	}
@@ -171,12 +194,12 @@ func (d *delivery[Tx]) delivered(ctx context.Context, keys []string) (all Delive
 	}
 	for _, key := range others {
 		e, ok := byKey[key]
-		if ok && e.State == ledger.Pending && due[e.Operation].Paused {
+		if ok && e.State == ledger.Pending && slices.Contains(paused, e.Operation) {
 			all.Paused = append(all.Paused, key)
 			continue
 		}
 		if ok {
-			e.NotBefore = later(e.NotBefore, time.Now().Add(d.gates.Wait(e.Operation, time.Now())))
+			e.DueIn = max(e.DueIn, d.breakers.Wait(e.Operation, time.Now()))
 		}
 		all.add(key, e, ok)
 	}
@@ -190,20 +213,16 @@ func (d *delivery[Tx]) delivered(ctx context.Context, keys []string) (all Delive
 	return all, nil
 }
 
-// due returns what is due of each operation, if an entry is pending.
-func (d *delivery[Tx]) due(ctx context.Context, found []ledger.Entry) (map[string]ledger.Due, error) {
+// paused returns the operations that are paused, if an entry is pending.
+func (d *delivery[Tx]) paused(ctx context.Context, found []ledger.Entry) ([]string, error) {
 	if !slices.ContainsFunc(found, func(e ledger.Entry) bool { return e.State == ledger.Pending }) {
 		return nil, nil
 	}
-	due, err := inDatabase(ctx, &d.running, d.ledger.Due)
+	paused, err := withTimeout(ctx, d.ledger.Paused)
 	if err != nil {
 		return nil, fmt.Errorf("outbox: deliver: %w", err)
 	}
-	byOperation := make(map[string]ledger.Due, len(due))
-	for _, d := range due {
-		byOperation[d.Operation] = d
-	}
-	return byOperation, nil
+	return paused, nil
 }
 
 func later(a, b time.Time) time.Time {
@@ -226,13 +245,12 @@ func (r *Delivered) add(key string, e ledger.Entry, found bool) {
 	case ledger.Unclear:
 		r.Unclear++
 	case ledger.Sending:
-		r.Busy = append(r.Busy, key)
+		r.Busy, r.More = append(r.Busy, key), true
 	case ledger.Pending:
-		wait := max(time.Until(e.NotBefore), 0)
-		if len(r.Later) == 0 || wait < r.RetryAfter {
-			r.RetryAfter = wait
+		if len(r.Later) == 0 || e.DueIn < r.RetryAfter {
+			r.RetryAfter = e.DueIn
 		}
-		r.Later = append(r.Later, key)
+		r.Later, r.More = append(r.Later, key), true
 	case ledger.Dismissed: // is not counted
 	}
 }

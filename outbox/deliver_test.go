@@ -53,13 +53,13 @@ func TestDeliverSaysWhatBecameOfEachKey(t *testing.T) {
 		})
 		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "accepted", "rejected", "lost", "claimed", "no connection")
-		_, err := o.Enqueue(t.Context(), "future", request(t, "future"), outbox.NotBefore(time.Now().Add(time.Hour)))
+		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "future", Prepared: request(t, "future"), NotBefore: time.Now().Add(time.Hour)})
 		require.NoError(t, err)
 		db.claim(t, "claimed")
 		delivered, err := o.Deliver(t.Context(), "accepted", "rejected", "lost", "claimed", "future", "unknown")
 		require.NoError(t, err)
 		assert.Equal(t, outbox.Delivered{Accepted: 1, Rejected: 1, Unclear: 1, Busy: []string{"claimed"}, Later: []string{"future"},
-			Unknown: []string{"unknown"}, RetryAfter: 500 * time.Millisecond}, delivered)
+			Unknown: []string{"unknown"}, More: true, RetryAfter: 500 * time.Millisecond}, delivered)
 		delivered, err = o.Deliver(t.Context(), "future")
 		require.NoError(t, err)
 		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(10*time.Minute))
@@ -78,7 +78,7 @@ func TestDeliverAsksToWaitForWhatIsClaimedElsewhere(t *testing.T) {
 		db.claim(t, "claimed")
 		delivered, err := o.Deliver(t.Context(), "claimed")
 		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Busy: []string{"claimed"}, RetryAfter: 500 * time.Millisecond}, delivered)
+		assert.Equal(t, outbox.Delivered{Busy: []string{"claimed"}, More: true, RetryAfter: 500 * time.Millisecond}, delivered)
 	})
 }
 
@@ -118,7 +118,7 @@ func TestDeliverIgnoresTheContextOnceAnEntryIsClaimed(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, delivered.Later, 1)
 		later := delivered.Later[0] // a database claims them in any order
-		assert.Equal(t, outbox.Delivered{Accepted: 1, Later: []string{later}}, delivered)
+		assert.Equal(t, outbox.Delivered{Accepted: 1, Later: []string{later}, More: true}, delivered)
 		_, err = o.Deliver(ctx, later)
 		require.EqualError(t, err, "outbox: deliver: context canceled")
 		assert.Equal(t, 1, service.requests())
@@ -134,19 +134,19 @@ func TestListLeavesTheDatabaseFreeWhileTheLoopWorks(t *testing.T) {
 		enqueue(t, o, keys...)
 		_, err := o.Deliver(t.Context(), keys...)
 		require.NoError(t, err)
-		for entry, err := range o.List(t.Context(), outbox.ListParams{Filter: outbox.Filter{State: outbox.Rejected}}) {
+		for entry, err := range o.List(t.Context(), outbox.Filter{State: outbox.Rejected}) {
 			require.NoError(t, err)
 			n, err := o.Resend(t.Context(), entry.Key)
 			require.NoError(t, err)
 			assert.Equal(t, 1, changed(n))
 		}
-		assert.Equal(t, keys, listed(t, o, outbox.ListParams{Filter: outbox.Filter{State: outbox.Pending}}))
-		assert.Empty(t, listed(t, o, outbox.ListParams{Filter: outbox.Filter{State: outbox.Rejected}}))
+		assert.Equal(t, keys, listed(t, o, outbox.Filter{State: outbox.Pending}))
+		assert.Empty(t, listed(t, o, outbox.Filter{State: outbox.Rejected}))
 
 		second, err := o.Get(t.Context(), keys[1])
 		require.NoError(t, err)
-		assert.Equal(t, keys[2:4], listed(t, o, outbox.ListParams{After: second.ID, Limit: 2}))
-		for _, invalid := range []outbox.ListParams{{Filter: outbox.Filter{State: "other"}}, {Limit: -1}, {After: -1}} {
+		assert.Equal(t, keys[2:4], listed(t, o, outbox.Filter{After: second.ID, Limit: 2}))
+		for _, invalid := range []outbox.Filter{{State: "other"}, {Limit: -1}, {After: -1}} {
 			for _, err := range o.List(t.Context(), invalid) {
 				require.ErrorContains(t, err, "outbox: list entries: ")
 			}
@@ -160,6 +160,6 @@ func TestListReadsMoreThanOneBatch(t *testing.T) {
 	keys := keysOf(1100)
 	_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
 	require.NoError(t, err)
-	assert.Equal(t, keys, listed(t, o, outbox.ListParams{}))
-	assert.Equal(t, keys[:700], listed(t, o, outbox.ListParams{Limit: 700}))
+	assert.Equal(t, keys, listed(t, o, outbox.Filter{}))
+	assert.Equal(t, keys[:700], listed(t, o, outbox.Filter{Limit: 700}))
 }

@@ -12,7 +12,7 @@
 //	tx, err := db.BeginTx(ctx, nil)
 //	… // ship the order, in tx
 //	p, err := messaging.EventTriggerParams{…}.Prepare()
-//	_, err = o.EnqueueTx(ctx, tx, "order-4711-shipped", p)
+//	_, err = o.EnqueueTx(ctx, tx, outbox.Item{Key: "order-4711-shipped", Prepared: p})
 //	…
 //	err = tx.Commit()
 //
@@ -42,33 +42,27 @@
 // from a backup, or after a failover to a replica that was behind. In both cases, call
 // [Outbox.Quarantine] before the first Run.
 //
-// # The gate
+// # The breaker
 //
-// Each operation has a gate, which is a circuit breaker. While the gate is open, entries
-// are sent. The gate closes if requests fail for a reason that can also affect the other
-// requests of the operation: a failed connection, a lost response, a 5xx, a 408 or a 425.
-// It closes after 8 such failures among the last 16 outcomes. Shortly after a start or an
-// outage, 4 are enough, and 1 is enough if nothing was accepted in the last minute. A wrong
-// API key (401) or a rate limit (429) immediately closes the gates of all operations.
+// Each operation has a circuit breaker. It is closed while all is well. Its window is the
+// number of requests that may be in flight: it begins with 1, each success adds one, and
+// each failure halves it. A failure is a failed connection, a lost response, a 5xx, a 408 or
+// a 425. At 0 the breaker is open. A wrong API key (401) or a rate limit (429) immediately
+// opens the breakers of all operations.
 //
-// While the gate is closed, only one entry at a time is claimed and sent, as a probe. The
-// wait between probes grows from 0.5 s to 15 s. If the service sends Retry-After, the
-// outbox waits at least that long, up to 5 minutes. The gate opens when the response to a
-// probe shows that the service is working again. Then, as after a start, the operation
-// begins with one request at a time. The limit doubles each time the service has processed
-// that many requests. [Counts] and the log contain the reason why a gate is closed.
+// While the breaker is open, one entry at a time is sent, as a probe. The wait between
+// probes grows from 0.5 s to 15 s. If the service sends Retry-After, the outbox waits at
+// least that long, up to 5 minutes. The breaker closes when the response to a probe shows
+// that the service is working again. [Counts] and the log contain the reason why a breaker
+// is open.
 //
-// The state of the entry does not depend on the gate. After a failed connection, a 401,
-// 429, 501 or 505, the request was certainly not carried out, so the entry stays pending.
-// After any other 5xx, a 408, a 425 or a lost response, the request may have been carried
-// out, so the entry becomes unclear. During an outage with such a 5xx, each probe makes
-// one more entry unclear. When the wait has grown to 15 s, that is one entry in 15 s.
+// After a failed connection, a 401, 429, 501 or 505, the request was certainly not carried
+// out, so the entry stays pending. After any other 5xx, a 408, a 425 or a lost response, it
+// may have been carried out, so the entry becomes unclear.
 //
-// A denial is a 403, a 404, or another 4xx response that is not about the content of the
-// request, such as an error page of a proxy. The response does not show whether the entry
-// or the service is the cause. Therefore the entry stays pending, and waits for 20 s after
-// its first attempt and longer after each further one. The denial counts as a failure for
-// the gate until another entry of the operation is accepted. The entry is rejected after
-// three denials, if another entry of the operation was accepted since each of them. If the
-// service denies every request, no entry is rejected.
+// A denial is a 403, a 404, or another 4xx that rejects you, not the request. It does not
+// show whether the entry or the service is the cause. Therefore the entry stays pending. It
+// waits for 20 s after its first attempt, longer after each further one, and then behind the
+// other entries of its operation. The entry is rejected after three denials, if another entry
+// of the operation was accepted since each of them.
 package outbox

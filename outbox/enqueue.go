@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
@@ -23,12 +21,19 @@ type Item struct {
 	Key string
 	// Prepared is the request, from one of the Prepare methods of package messaging.
 	Prepared *messaging.Prepared
-	// NotBefore is when the request is due. The zero time means immediately.
+	// NotBefore is when the request is due. The zero time and a time in the past mean
+	// immediately.
 	NotBefore time.Time
-	// NotAfter is the time after which the request is not sent. The zero time means no
-	// limit. See the option of the same name.
+	// NotAfter is the time after which the request is not sent, for example when it contains
+	// a one-time password. The zero time means no limit. A process that has claimed the entry
+	// looks at the time again right before the request goes out. Only a request that has begun
+	// by NotAfter can arrive later, by the time that it spends on the network. Run rejects an
+	// entry that is still pending within about 5 s after NotAfter, even if it is paused, and
+	// Resend does not send it again. NotAfter must be after NotBefore.
 	NotAfter time.Time
-	// Urgent puts the request ahead of others. See the option of the same name.
+	// Urgent makes Run and DeliverDue send the request before those that are not urgent, of
+	// any operation. One of eight requests is one of the others, so that urgent ones never
+	// hold them up completely.
 	Urgent bool
 }
 
@@ -41,17 +46,16 @@ type Item struct {
 // compared. If the key exists with a different request, the error is [ErrKeyConflict].
 //
 // The guards of the client see the request when it is sent, not when it is enqueued.
-func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepared, opts ...EnqueueOption) (Entry, error) {
-	entry, err := o.newEntry(ctx, Item{Key: key, Prepared: p}, opts...)
+func (o *Outbox[Tx]) Enqueue(ctx context.Context, item Item) (Entry, error) {
+	entry, err := o.newEntry(ctx, item)
 	if err != nil {
-		return Entry{}, keyed("enqueue", key, err)
+		return Entry{}, keyed("enqueue", item.Key, err)
 	}
 	inserted, err := o.ledger.Insert(ctx, []ledger.NewEntry{entry})
 	if err != nil {
-		return Entry{}, keyed("enqueue", key, err)
+		return Entry{}, keyed("enqueue", item.Key, err)
 	}
 	o.wake()
-	o.announce(ctx)
 	return enqueued(entry, inserted[0])
 }
 
@@ -59,23 +63,20 @@ func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepa
 // commits, and not at all if it is rolled back. The transaction must belong to the
 // database of the store. It remains usable after an [ErrKeyConflict].
 //
-// Call [Outbox.Wake] after the commit if workers in other processes should send the entry
-// immediately.
-//
 // The entry is as durable as the transaction. With synchronous_commit=off on Postgres or
 // synchronous=NORMAL on SQLite, a power failure can lose the last transactions, together
 // with their entries.
-func (o *Outbox[Tx]) EnqueueTx(ctx context.Context, tx Tx, key string, p *messaging.Prepared, opts ...EnqueueOption) (Entry, error) {
-	entry, err := o.newEntry(ctx, Item{Key: key, Prepared: p}, opts...)
+func (o *Outbox[Tx]) EnqueueTx(ctx context.Context, tx Tx, item Item) (Entry, error) {
+	entry, err := o.newEntry(ctx, item)
 	if err != nil {
-		return Entry{}, keyed("enqueue", key, err)
+		return Entry{}, keyed("enqueue", item.Key, err)
 	}
 	if any(tx) == any(*new(Tx)) {
-		return Entry{}, keyed("enqueue", key, errNilTx)
+		return Entry{}, keyed("enqueue", item.Key, errNilTx)
 	}
 	inserted, err := o.ledger.InsertTx(ctx, tx, []ledger.NewEntry{entry})
 	if err != nil {
-		return Entry{}, keyed("enqueue", key, err)
+		return Entry{}, keyed("enqueue", item.Key, err)
 	}
 	return enqueued(entry, inserted[0])
 }
@@ -98,33 +99,49 @@ func (o *Outbox[Tx]) EnqueueAllTx(ctx context.Context, tx Tx, items ...Item) ([]
 	}
 	// Rows are locked in the order of the keys.
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(items[a].Key, items[b].Key) })
-	sorted := make([]ledger.NewEntry, len(items))
-	for i, from := range order {
-		var err error
-		if sorted[i], err = o.newEntry(ctx, items[from]); err != nil {
-			return nil, keyed("enqueue", items[from].Key, err)
-		}
-	}
-	inserted, err := o.ledger.InsertTx(ctx, tx, sorted)
-	if err != nil {
-		return nil, fmt.Errorf("outbox: enqueue %d entries, the first of which is %q: %w", len(items), items[0].Key, err)
-	}
 	all := make([]Entry, len(items))
 	var added []int64
-	var conflict error
+	for len(order) > 0 {
+		n, err := o.enqueueSome(ctx, tx, items, order, all)
+		for _, i := range order[:n] {
+			if all[i].ID != 0 && !all[i].Present {
+				added = append(added, all[i].ID)
+			}
+		}
+		if err != nil {
+			return nil, errors.Join(err, o.takeBack(ctx, tx, added))
+		}
+		order = order[n:]
+	}
+	return all, nil
+}
+
+// enqueueSome adds the first items of an order, as many as fit into one statement, and
+// returns how many. It sets their entries in all.
+func (o *Outbox[Tx]) enqueueSome(ctx context.Context, tx Tx, items []Item, order []int, all []Entry) (n int, err error) {
+	var batch []ledger.NewEntry
+	for size := 0; n < len(order) && n < enqueueBatch; n++ {
+		entry, err := o.newEntry(ctx, items[order[n]])
+		if err != nil {
+			return 0, keyed("enqueue", items[order[n]].Key, err)
+		}
+		if size += len(entry.Body); size > enqueueBytes && n > 0 {
+			break
+		}
+		batch = append(batch, entry)
+	}
+	inserted, err := o.ledger.InsertTx(ctx, tx, batch)
+	if err != nil {
+		return 0, fmt.Errorf("outbox: enqueue %d entries, the first of which is %q: %w", len(batch), batch[0].Key, err)
+	}
 	for i, in := range inserted {
-		entry, err := enqueued(sorted[i], in)
-		if err != nil && conflict == nil {
-			conflict = err
-		} else if err == nil && !in.Present {
-			added = append(added, in.ID)
+		entry, conflict := enqueued(batch[i], in)
+		if conflict != nil && err == nil {
+			err = conflict
 		}
 		all[order[i]] = entry
 	}
-	if conflict == nil {
-		return all, nil
-	}
-	return nil, errors.Join(conflict, o.takeBack(ctx, tx, added))
+	return n, err
 }
 
 // takeBack deletes entries that the same transaction has added.
@@ -215,7 +232,6 @@ func (o *Outbox[Tx]) addBatch(ctx context.Context, batch []ledger.NewEntry) (add
 		return 0, 0, fmt.Errorf("outbox: enqueue %d entries, the first of which is %q: %w", len(batch), batch[0].Key, err)
 	}
 	o.wake()
-	o.announce(ctx)
 	var conflict error
 	for i, in := range inserted {
 		_, err := enqueued(batch[i], in)
@@ -243,13 +259,7 @@ func enqueued(entry ledger.NewEntry, inserted ledger.Inserted) (Entry, error) {
 }
 
 // newEntry checks the arguments of Enqueue and returns the entry to add.
-func (o *Outbox[Tx]) newEntry(ctx context.Context, item Item, opts ...EnqueueOption) (ledger.NewEntry, error) {
-	for _, opt := range opts {
-		if opt == nil {
-			return ledger.NewEntry{}, errors.New("opts must not contain a nil option")
-		}
-		opt(&item)
-	}
+func (o *Outbox[Tx]) newEntry(ctx context.Context, item Item) (ledger.NewEntry, error) {
 	if ctx.Err() != nil {
 		return ledger.NewEntry{}, context.Cause(ctx)
 	}
@@ -292,8 +302,8 @@ func (i Item) timeProblem() string {
 }
 
 var (
-	errNilPrepared  = errors.New("p must not be nil; use a Prepare method")
-	errZeroPrepared = errors.New("p is a zero Prepared; use a Prepare method")
+	errNilPrepared  = errors.New("Prepared must not be nil; use a Prepare method")
+	errZeroPrepared = errors.New("Prepared is zero; use a Prepare method")
 	errOfDo         = errors.New("a request of Client.Do cannot be stored; use a Prepare method")
 )
 
@@ -319,59 +329,4 @@ func bodyOf(p *messaging.Prepared) ([]byte, error) {
 		return nil, errOfDo
 	}
 	return body, nil
-}
-
-// maxKeyBytes is the length of the longest key.
-const maxKeyBytes = 255
-
-// keyProblem describes why a key is invalid. It returns "" for a valid key.
-func keyProblem(key string) string {
-	switch {
-	case key == "":
-		return "must not be empty"
-	case len(key) > maxKeyBytes:
-		return "must have at most 255 bytes"
-	case !utf8.ValidString(key):
-		return "must be valid UTF-8"
-	case strings.ContainsFunc(key, unicode.IsControl):
-		return "must not contain control characters"
-	}
-	return ""
-}
-
-// validKeys separates the valid keys from the others. A database might read an invalid
-// key as the key of some entry.
-func validKeys(keys []string) (valid, invalid []string) {
-	for _, key := range keys {
-		if keyProblem(key) == "" {
-			valid = append(valid, key)
-		} else {
-			invalid = append(invalid, key)
-		}
-	}
-	return valid, invalid
-}
-
-var (
-	errNoSealer   = errors.New("the request is sealed; set WithSealer")
-	errUnreadable = errors.New("this version of package messaging cannot read the stored request")
-)
-
-// unseal returns the request of an entry. Its errors quote nothing of the request.
-func (o *Outbox[Tx]) unseal(ctx context.Context, r ledger.Request) (*messaging.Prepared, error) {
-	body := r.Body
-	if r.Sealed {
-		if o.sealer == nil {
-			return nil, errNoSealer
-		}
-		var err error
-		if body, err = o.sealer.Open(ctx, body); err != nil {
-			return nil, fmt.Errorf("open sealed request: %w", err)
-		}
-	}
-	p, err := messaging.ParsePrepared(r.Operation, body)
-	if err != nil { // which quotes nothing of the body
-		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
-	}
-	return p, nil
 }

@@ -26,22 +26,22 @@ import (
 func TestEnqueueOfAPresentKeyReturnsTheEntry(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t))
-		first, err := o.Enqueue(t.Context(), "order", request(t, "order"))
+		first, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order")})
 		require.NoError(t, err)
 		assert.Equal(t, outbox.Entry{ID: first.ID, Key: "order", Operation: "trigger event", State: outbox.Pending,
 			Delivery: messaging.DeliveryNotSent, EnqueuedAt: first.EnqueuedAt, NotBefore: first.EnqueuedAt}, first)
 		assert.WithinDuration(t, time.Now(), first.EnqueuedAt, time.Hour)
 
-		again, err := o.Enqueue(t.Context(), "order", request(t, "order"), outbox.NotBefore(time.Now().Add(time.Hour)))
+		again, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order"), NotBefore: time.Now().Add(time.Hour)})
 		require.NoError(t, err)
 		assert.True(t, again.Present)
 		again.Present = false
 		assert.Equal(t, first, again, "NotBefore is not compared")
 
-		_, err = o.Enqueue(t.Context(), "order", request(t, "another"))
+		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "another")})
 		require.ErrorIs(t, err, outbox.ErrKeyConflict)
 		assert.EqualError(t, err, `outbox: enqueue entry "order": key already used for a different request`)
-		assert.Equal(t, []string{"order"}, listed(t, o, outbox.ListParams{}))
+		assert.Equal(t, []string{"order"}, listed(t, o, outbox.Filter{}))
 	})
 }
 
@@ -50,7 +50,7 @@ func TestEnqueueComparesKeysByteByByte(t *testing.T) {
 		o := db.new(t, newService().client(t))
 		keys := []string{"order", "Order", "order ", "ordér", "orde\u0301r", "ordér ", strings.Repeat("x", 255)}
 		enqueue(t, o, keys...)
-		assert.Equal(t, keys, listed(t, o, outbox.ListParams{}))
+		assert.Equal(t, keys, listed(t, o, outbox.Filter{}))
 	})
 }
 
@@ -83,7 +83,7 @@ func TestEnqueueTxFollowsItsTransaction(t *testing.T) {
 		for i, key := range keysOf(20) {
 			assert.Equal(t, 1-i%2, service.carriedOut(key), key)
 		}
-		assert.Len(t, listed(t, o, outbox.ListParams{}), 10)
+		assert.Len(t, listed(t, o, outbox.Filter{}), 10)
 	})
 }
 
@@ -97,7 +97,7 @@ func TestEnqueueTxLeavesTheTransactionUsableAfterAKeyConflict(t *testing.T) {
 			_, err = enqueue("free", request(t, "free"))
 			return err
 		}))
-		assert.Equal(t, []string{"taken", "free"}, listed(t, o, outbox.ListParams{}))
+		assert.Equal(t, []string{"taken", "free"}, listed(t, o, outbox.Filter{}))
 	})
 }
 
@@ -115,7 +115,7 @@ func TestEnqueueTxFailsInATransactionOfAnotherDatabase(t *testing.T) {
 			return err
 		})
 		require.ErrorContains(t, err, "the transaction belongs to another database")
-		assert.Empty(t, listed(t, o, outbox.ListParams{}))
+		assert.Empty(t, listed(t, o, outbox.Filter{}))
 
 		db.exec(t, `ALTER TABLE outbox_meta RENAME TO other`)
 		err = db.inTx(t, o, func(enqueue enqueuer) error {
@@ -139,12 +139,12 @@ func TestEnqueueTxFailsInATransactionOfAnotherSQLiteFile(t *testing.T) {
 	for _, db := range []*sql.DB{other, empty} {
 		tx, err := db.BeginTx(t.Context(), nil)
 		require.NoError(t, err)
-		_, err = o.EnqueueTx(t.Context(), tx, "order", request(t, "order"))
+		_, err = o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t, "order")})
 		require.ErrorContains(t, err, "the transaction belongs to another database")
 		require.NoError(t, tx.Commit())
 	}
-	assert.Empty(t, listed(t, o, outbox.ListParams{}))
-	_, err := o.EnqueueTx(t.Context(), nil, "order", request(t, "order"))
+	assert.Empty(t, listed(t, o, outbox.Filter{}))
+	_, err := o.EnqueueTx(t.Context(), nil, outbox.Item{Key: "order", Prepared: request(t, "order")})
 	require.EqualError(t, err, `outbox: enqueue entry "order": tx must not be nil`)
 }
 
@@ -157,28 +157,25 @@ func TestEnqueueNamesWhatIsInvalid(t *testing.T) {
 		for _, test := range []struct {
 			name string
 			ctx  context.Context
-			key  string
-			p    *messaging.Prepared
-			opts []outbox.EnqueueOption
+			item outbox.Item
 			want string
 		}{
-			{"an empty key", t.Context(), "", valid, nil, "the key must not be empty"},
-			{"a long key", t.Context(), strings.Repeat("x", 256), valid, nil, "the key must have at most 255 bytes"},
-			{"a control character", t.Context(), "a\nb", valid, nil, "the key must not contain control characters"},
-			{"invalid UTF-8", t.Context(), "a\xff", valid, nil, "the key must be valid UTF-8"},
-			{"no request", t.Context(), "order", nil, nil, "p must not be nil; use a Prepare method"},
-			{"a zero request", t.Context(), "order", new(messaging.Prepared), nil, "p is a zero Prepared; use a Prepare method"},
-			{"a late NotBefore", t.Context(), "order", valid, []outbox.EnqueueOption{outbox.NotBefore(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))},
+			{"an empty key", t.Context(), outbox.Item{Prepared: valid}, "the key must not be empty"},
+			{"a long key", t.Context(), outbox.Item{Key: strings.Repeat("x", 256), Prepared: valid}, "the key must have at most 255 bytes"},
+			{"a control character", t.Context(), outbox.Item{Key: "a\nb", Prepared: valid}, "the key must not contain control characters"},
+			{"invalid UTF-8", t.Context(), outbox.Item{Key: "a\xff", Prepared: valid}, "the key must be valid UTF-8"},
+			{"no request", t.Context(), outbox.Item{Key: "order"}, "Prepared must not be nil; use a Prepare method"},
+			{"a zero request", t.Context(), outbox.Item{Key: "order", Prepared: new(messaging.Prepared)}, "Prepared is zero; use a Prepare method"},
+			{"a late NotBefore", t.Context(), outbox.Item{Key: "order", Prepared: valid, NotBefore: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
 				"NotBefore must not be after the year 9999"},
-			{"a nil option", t.Context(), "order", valid, []outbox.EnqueueOption{nil}, "opts must not contain a nil option"},
-			{"a context that is done", done, "order", valid, nil, "context canceled"},
+			{"a context that is done", done, outbox.Item{Key: "order", Prepared: valid}, "context canceled"},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				_, err := o.Enqueue(test.ctx, test.key, test.p, test.opts...)
-				require.EqualError(t, err, fmt.Sprintf("outbox: enqueue entry %q: %s", test.key, test.want))
+				_, err := o.Enqueue(test.ctx, test.item)
+				require.EqualError(t, err, fmt.Sprintf("outbox: enqueue entry %q: %s", test.item.Key, test.want))
 			})
 		}
-		assert.Empty(t, listed(t, o, outbox.ListParams{}))
+		assert.Empty(t, listed(t, o, outbox.Filter{}))
 	})
 }
 
@@ -189,11 +186,9 @@ func TestEnqueueNeverStoresARequestOfDo(t *testing.T) {
 		return errBroken
 	}))
 	o := openFile(t).new(t, client)
-	_, entries := openStored(t, client)
 	later := json.RawMessage(`{"of a later version": 1}`) // has recipients that are not modeled
-	for _, e := range entries {                           // of each operation
-		send := catalog.Named(e.Operation)
-		body := json.RawMessage(e.Body)
+	for _, prepared := range everySend(t) {
+		send, body := catalog.Named(prepared.Operation()), json.RawMessage(prepared.Body())
 		for name, request := range map[string]messaging.Request{
 			"no name":                      {Method: send.Method, Path: send.Path, Body: body},
 			"an unknown name":              {Op: "archive event", Method: send.Method, Path: send.Path, Body: body},
@@ -205,12 +200,34 @@ func TestEnqueueNeverStoresARequestOfDo(t *testing.T) {
 		} {
 			_, err := client.Do(t.Context(), request)
 			require.ErrorIs(t, err, errBroken)
-			_, err = o.Enqueue(t.Context(), e.Key, ofDo)
-			require.EqualError(t, err, fmt.Sprintf("outbox: enqueue entry %q: ", e.Key)+
+			_, err = o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: ofDo})
+			require.EqualError(t, err, "outbox: enqueue entry \"order\": "+
 				"a request of Client.Do cannot be stored; use a Prepare method", name)
 		}
 	}
-	assert.Empty(t, listed(t, o, outbox.ListParams{}))
+	assert.Empty(t, listed(t, o, outbox.Filter{}))
+}
+
+// everySend returns a request of each operation that can be stored.
+func everySend(t *testing.T) []*messaging.Prepared {
+	to := messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})
+	event, err := messaging.EventCreateParams{Name: "shipped", Description: "shipped", Parameters: []messaging.EventParameter{}}.Prepare()
+	require.NoError(t, err)
+	push, err := messaging.PushBroadcastParams{Subject: "Shipped", Message: "shipped", To: to}.Prepare()
+	require.NoError(t, err)
+	return []*messaging.Prepared{event, push, email(t, "welcome"), request(t, "order")}
+}
+
+func TestTheOperationsAreThoseThatCanBeStored(t *testing.T) {
+	o := openFile(t).new(t, newService().client(t))
+	var names []string
+	for send := range catalog.Sends() {
+		names = append(names, send.Name)
+	}
+	require.NoError(t, o.PauseAll(t.Context()))
+	counts, err := o.Counts(t.Context())
+	require.NoError(t, err)
+	assert.ElementsMatch(t, names, counts.Paused)
 }
 
 func TestEnqueueStoresEverySend(t *testing.T) {
@@ -219,7 +236,7 @@ func TestEnqueueStoresEverySend(t *testing.T) {
 		for send := range catalog.Sends() {
 			p, err := messaging.ParsePrepared(send.Name, []byte(`{"z": 1.50, "a": "<>"}`))
 			require.NoError(t, err)
-			entry, err := o.Enqueue(t.Context(), send.Name, p)
+			entry, err := o.Enqueue(t.Context(), outbox.Item{Key: send.Name, Prepared: p})
 			require.NoError(t, err)
 			assert.Equal(t, send.Name, entry.Operation)
 			stored, err := o.Prepared(t.Context(), send.Name)
@@ -236,7 +253,7 @@ func TestEnqueueStoresABodyWithMembersThatThisVersionDoesNotKnow(t *testing.T) {
 	require.NoError(t, err)
 	_, err = p.Recipients()
 	require.Error(t, err)
-	_, err = o.Enqueue(t.Context(), "order", p)
+	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: p})
 	require.NoError(t, err)
 	stored, err := o.Prepared(t.Context(), "order")
 	require.NoError(t, err)
@@ -284,7 +301,7 @@ func TestEnqueueAllAddsWhatCameBeforeAnError(t *testing.T) {
 		assert.Equal(t, []int{5, 1, 6}, []int{added, present, pulled})
 
 		added, present, err = o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) { return outbox.Item{Key: "no request"}, nil }))
-		require.EqualError(t, err, `outbox: enqueue entry "no request": p must not be nil; use a Prepare method`)
+		require.EqualError(t, err, `outbox: enqueue entry "no request": Prepared must not be nil; use a Prepare method`)
 		assert.Equal(t, []int{0, 6, 6}, []int{added, present, pulled})
 
 		added, present, err = o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) {
@@ -297,7 +314,7 @@ func TestEnqueueAllAddsWhatCameBeforeAnError(t *testing.T) {
 		added, present, err = o.EnqueueAll(t.Context(), items(t, []string{"twice", "twice"}))
 		require.NoError(t, err)
 		assert.Equal(t, []int{1, 1}, []int{added, present}, "a key twice in a batch counts as present")
-		assert.Equal(t, []string{"order-00001", "order-00000", "order-00002"}, listed(t, o, outbox.ListParams{Limit: 3}), "ids are in order")
+		assert.Equal(t, []string{"order-00001", "order-00000", "order-00002"}, listed(t, o, outbox.Filter{Limit: 3}), "ids are in order")
 	})
 }
 
@@ -324,7 +341,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{}))
 		enqueue(t, o, "order")
-		again, err := o.Enqueue(t.Context(), "order", request(t, "order"))
+		again, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order")})
 		require.NoError(t, err)
 		assert.True(t, again.Present, "sealing does not change what the same request is")
 
@@ -341,7 +358,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		assert.Equal(t, []string{"order"}, delivered.Later, "an outbox without the Sealer does not reject what it cannot open")
 		counts, err := without.Counts(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, map[string]string{triggerEvent: "the request is sealed; set WithSealer"}, counts.Gates)
+		assert.Equal(t, map[string]string{triggerEvent: "the request is sealed; set WithSealer"}, counts.Breakers)
 
 		failing := true
 		broken := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{&failing}))
@@ -350,7 +367,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		assert.Equal(t, []string{"order"}, delivered.Later)
 		counts, err = broken.Counts(t.Context())
 		require.NoError(t, err)
-		assert.Empty(t, counts.Gates, "one request that cannot be opened does not stop the others")
+		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, counts.Breakers)
 
 		time.Sleep(20 * time.Millisecond) // the wait after an attempt
 		delivered, err = o.Deliver(t.Context(), "order")

@@ -74,7 +74,7 @@ type Entry struct {
 }
 
 func entryOf(e ledger.Entry) Entry {
-	if e.State == ledger.Sending {
+	if e.State == ledger.Sending || e.State == ledger.Unclear {
 		e.Delivery = messaging.DeliveryUnknown
 	}
 	return Entry{ID: e.ID, Key: e.Key, Operation: e.Operation, State: stateOf(e.State), Attempts: e.Attempts, Delivery: e.Delivery,
@@ -101,12 +101,19 @@ type Filter struct {
 	// upper and lower case. Error has the status and the message of the service, such as
 	// "422 Unprocessable Entity: …", up to 1000 bytes.
 	ErrorContains string
+	// After selects the entries with a larger ID. It continues a list.
+	After int64
+	// Limit is the largest number of entries; 0 means no limit.
+	Limit int
 }
 
 // ledgerFilter checks the filter and converts it.
 func (f Filter) ledgerFilter() (ledger.Filter, error) {
 	filter := ledger.Filter{State: -1, Operation: f.Operation, EnqueuedAfter: f.EnqueuedAfter, EnqueuedBefore: f.EnqueuedBefore,
 		ErrorContains: f.ErrorContains}
+	if f.Limit < 0 || f.After < 0 {
+		return filter, errors.New("the filter's After and Limit must not be negative")
+	}
 	if storable(f.ErrorContains+f.Operation) != f.ErrorContains+f.Operation {
 		return filter, errors.New("the filter's Operation and ErrorContains must be valid UTF-8 without NUL, and at most 1000 bytes")
 	}
@@ -121,15 +128,6 @@ func (f Filter) ledgerFilter() (ledger.Filter, error) {
 	return filter, nil
 }
 
-// ListParams selects entries. The zero ListParams selects all.
-type ListParams struct {
-	Filter
-	// After selects the entries with a larger ID. It continues a list.
-	After int64
-	// Limit is the largest number of entries; 0 means no limit.
-	Limit int
-}
-
 // Counts is the number of entries in each state.
 type Counts struct {
 	Pending, Sending, Accepted, Rejected, Unclear, Dismissed int
@@ -137,12 +135,11 @@ type Counts struct {
 	// enqueued, its NotBefore came or it was resent. It is 0 if no entry is due. Alert on
 	// it. Paused entries count as well, so it grows during a pause.
 	OldestPending time.Duration
-	// Gates contains why the gate of an operation is closed, by operation. Open gates are
-	// left out. Each Outbox has its own gates, so other processes can be in a different
+	// Breakers contains why the breaker of an operation is open, by operation. Closed ones
+	// are left out. Each Outbox has its own breakers, so other processes can be in a different
 	// state.
-	Gates map[string]string
-	// Paused contains the operations that are paused; see [Outbox.Pause]. The name
-	// "all" stands for a pause of all operations.
+	Breakers map[string]string
+	// Paused contains the operations that are paused; see [Outbox.Pause].
 	Paused []string
 }
 
@@ -153,7 +150,7 @@ type Delivered struct {
 	// which process sent them.
 	Accepted, Rejected, Unclear int
 	// Later contains the keys of entries that are still pending. They are not due, the
-	// gate was closed, the context ended, or an attempt failed without carrying them out.
+	// breaker was open, the context ended, or an attempt failed without carrying them out.
 	Later []string
 	// Paused contains the keys of pending entries whose operation is paused. There is no
 	// need to come back for them: DeliverDue and Run send them after Resume.
@@ -162,11 +159,11 @@ type Delivered struct {
 	Busy []string
 	// Unknown contains the keys that have no entry.
 	Unknown []string
-	// RetryAfter is how long to wait before calling Deliver with the keys in Later and
-	// Busy. It is the time until the first entry of Later may be sent, but at most 500 ms
-	// if there are Busy keys, because the end of a claim cannot be predicted. It is 0 if
-	// both lists are empty, and can be 0 if only Later has keys. After DeliverDue, it is
-	// the time until the next pending entry may be sent, and 0 if one may be sent now or
-	// if none is pending.
+	// More is true if entries are left that a later call may send: those in Later and Busy,
+	// and after DeliverDue, all that are pending and not paused.
+	More bool
+	// RetryAfter is how long to wait before the next call, if More is true: until the first
+	// of them may be sent, but at most 500 ms if there are Busy keys, because the end of a
+	// claim cannot be predicted. 0 means that one may be sent now.
 	RetryAfter time.Duration
 }

@@ -65,7 +65,7 @@ func ExampleOutbox_EnqueueTx() {
 		log.Fatal(err)
 	}
 	// … ship the order, in tx
-	entry, err := o.EnqueueTx(ctx, tx, "order-4711-shipped", p)
+	entry, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: "order-4711-shipped", Prepared: p})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func ExampleOutbox_List() {
 	ctx := context.Background()
 	service, _, o, p, done := exampleOutbox(ctx)
 	defer done()
-	if _, err := o.Enqueue(ctx, "order-4711-shipped", p); err != nil {
+	if _, err := o.Enqueue(ctx, outbox.Item{Key: "order-4711-shipped", Prepared: p}); err != nil {
 		log.Fatal(err)
 	}
 	service.Fail("", 1, messagingtest.AnswerLost())
@@ -103,7 +103,7 @@ func ExampleOutbox_List() {
 		log.Fatal(err)
 	}
 
-	for entry, err := range o.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}) {
+	for entry, err := range o.List(ctx, outbox.Filter{State: outbox.Unclear}) {
 		if err != nil {
 			log.Fatal(err)
 		}

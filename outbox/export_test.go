@@ -13,8 +13,8 @@ func Fast() Option {
 		c.timing.longestWait = 50 * time.Millisecond
 		c.timing.deniedWait = 300 * time.Millisecond
 		c.timing.stopGrace = 500 * time.Millisecond
-		c.timing.gate.First = 20 * time.Millisecond
-		c.timing.gate.Longest = 100 * time.Millisecond
+		c.timing.breaker.First = 20 * time.Millisecond
+		c.timing.breaker.Longest = 100 * time.Millisecond
 		return nil
 	}
 }
@@ -27,22 +27,10 @@ func WithLease(sendTimeout, margin time.Duration) Option {
 	}
 }
 
-// WithGate sets how long a gate is closed until the first probe, and at most between two.
-func WithGate(first, longest time.Duration) Option {
+// WithBreaker sets how long a breaker is open until the first probe, and at most between two.
+func WithBreaker(first, longest time.Duration) Option {
 	return func(c *config) error {
-		c.timing.gate.First, c.timing.gate.Longest = first, longest
+		c.timing.breaker.First, c.timing.breaker.Longest = first, longest
 		return nil
 	}
 }
-
-// EndGuards makes the time pass after which OnSettled is called for swept entries.
-func EndGuards(o any) {
-	d := o.(interface{ swept() *deferred }).swept()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := range d.entries {
-		d.entries[i].at = time.Time{}
-	}
-}
-
-func (o *Outbox[Tx]) swept() *deferred { return &o.deferred }

@@ -191,7 +191,7 @@ func (f failing) Wait(context.Context) error {
 
 func TestDeliverReturnsWhatItKnowsWithAnError(t *testing.T) {
 	db, n := openFile(t), 1
-	o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithRate(failing{&n}))
+	o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithRateLimiter(failing{&n}))
 	enqueue(t, o, "a", "b")
 	delivered, err := o.Deliver(t.Context(), "a", "b")
 	require.ErrorIs(t, err, errBroken)
@@ -199,15 +199,27 @@ func TestDeliverReturnsWhatItKnowsWithAnError(t *testing.T) {
 	assert.Equal(t, []string{"b"}, delivered.Later)
 }
 
-func TestThePermitOfAClaimWithoutEntriesIsKept(t *testing.T) {
-	db, n := openFile(t), 1
-	o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithRate(failing{&n}))
-	enqueue(t, o, "order")
-	_, err := o.Deliver(t.Context(), "unknown")
-	require.NoError(t, err)
-	delivered, err := o.Deliver(t.Context(), "order")
-	require.NoError(t, err)
-	assert.Equal(t, 1, delivered.Accepted)
+func TestALimiterThatPermitsNothingSendsNothing(t *testing.T) {
+	for name, call := range map[string]func(box) error{
+		"Deliver": func(o box) error {
+			_, err := o.Deliver(t.Context(), keysOf(3)...)
+			return err
+		},
+		"DeliverDue": func(o box) error {
+			_, err := o.DeliverDue(t.Context(), 3)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service, none := newService(), 0
+			o := openFile(t).new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(failing{&none}))
+			enqueue(t, o, keysOf(3)...)
+			for range 10 {
+				require.ErrorIs(t, call(o), errBroken)
+			}
+			assert.Zero(t, service.requests())
+		})
+	}
 }
 
 // cancelling is a Sealer that ends a context when a request is opened, after its claim.
@@ -290,7 +302,7 @@ func TestAnOutcomeThatIsRecordedAgainDoesNotUndoTheResendOfARejectedEntry(t *tes
 	})
 }
 
-func TestAProbeThatFindsNothingLeavesTheGateForTheNext(t *testing.T) {
+func TestAProbeThatFindsNothingLeavesTheBreakerForTheNext(t *testing.T) {
 	db, service := openFile(t), newService()
 	service.always(unauthorize)
 	o := db.new(t, service.client(t), outbox.Fast())
@@ -302,7 +314,7 @@ func TestAProbeThatFindsNothingLeavesTheGateForTheNext(t *testing.T) {
 	time.Sleep(50 * time.Millisecond) // until a probe is due
 	delivered, err := o.Deliver(t.Context(), "order", "unknown")
 	require.NoError(t, err)
-	assert.Equal(t, outbox.Delivered{Busy: []string{"order"}, Unknown: []string{"unknown"}, RetryAfter: 500 * time.Millisecond},
+	assert.Equal(t, outbox.Delivered{Busy: []string{"order"}, Unknown: []string{"unknown"}, More: true, RetryAfter: 500 * time.Millisecond},
 		delivered)
 	enqueue(t, o, "other")
 	delivered, err = o.Deliver(t.Context(), "other")
@@ -319,7 +331,7 @@ func TestRunProbesAgainAfterAProbeThatFoundNothing(t *testing.T) {
 	eventually(t, func() bool {
 		counts, err := o.Counts(t.Context())
 		require.NoError(t, err)
-		return len(counts.Gates) > 0
+		return len(counts.Breakers) > 0
 	})
 	var empty atomic.Int32
 	f.set(faults{emptyClaims: &empty})
@@ -386,9 +398,9 @@ func TestAFileThatWasRemovedIsAnError(t *testing.T) {
 	defer func() { require.NoError(t, tx.Rollback()) }()
 	require.NoError(t, os.Remove(path))
 	const removed = "the file of the database was removed or replaced"
-	_, err = o.Enqueue(t.Context(), "order", request(t, "order"))
+	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order")})
 	require.ErrorContains(t, err, removed)
-	_, err = o.EnqueueTx(t.Context(), tx, "order", request(t, "order"))
+	_, err = o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t, "order")})
 	require.ErrorContains(t, err, removed)
 	_, err = o.Counts(t.Context())
 	require.ErrorContains(t, err, removed)
@@ -399,7 +411,7 @@ func TestAFileThatWasRemovedIsAnError(t *testing.T) {
 	other, err := sqlitefile.Open(t.Context(), path) // another program creates it again
 	require.NoError(t, err)
 	require.NoError(t, other.Close())
-	_, err = o.Enqueue(t.Context(), "order", request(t, "order"))
+	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order")})
 	require.ErrorContains(t, err, removed)
 	cancel()
 	<-ended

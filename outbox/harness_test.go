@@ -37,12 +37,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // box is an Outbox without the type of its transactions.
 type box interface {
-	Enqueue(context.Context, string, *messaging.Prepared, ...outbox.EnqueueOption) (outbox.Entry, error)
+	Enqueue(context.Context, outbox.Item) (outbox.Entry, error)
 	EnqueueAll(context.Context, iter.Seq2[outbox.Item, error]) (int, int, error)
 	Run(context.Context) error
 	Deliver(context.Context, ...string) (outbox.Delivered, error)
 	Get(context.Context, string) (outbox.Entry, error)
-	List(context.Context, outbox.ListParams) iter.Seq2[outbox.Entry, error]
+	List(context.Context, outbox.Filter) iter.Seq2[outbox.Entry, error]
 	Counts(context.Context) (outbox.Counts, error)
 	Resend(context.Context, ...string) ([]outbox.Decision, error)
 	Dismiss(context.Context, ...string) ([]outbox.Decision, error)
@@ -51,7 +51,8 @@ type box interface {
 	DeliverDue(context.Context, int) (outbox.Delivered, error)
 	Pause(context.Context, ...string) error
 	Resume(context.Context, ...string) error
-	Wake(context.Context) error
+	PauseAll(context.Context) error
+	ResumeAll(context.Context) error
 	Quarantine(context.Context) (int, error)
 	Prepared(context.Context, string) (*messaging.Prepared, error)
 }
@@ -117,7 +118,7 @@ func newBox[Tx any](t testing.TB, store outbox.Store[Tx], client *messaging.Clie
 
 func openFile(t testing.TB) *database {
 	path := filepath.Join(t.TempDir(), "outbox.db")
-	open := func(t testing.TB) *sqlite.Store {
+	open := func(t testing.TB) *sqlitefile.Store {
 		store, err := sqlitefile.Open(t.Context(), path)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, store.Close()) })
@@ -168,7 +169,7 @@ func openPgx(t testing.TB) *database {
 		inTx: func(t testing.TB, o box, fn func(enqueuer) error) error {
 			return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 				return fn(func(key string, p *messaging.Prepared) (outbox.Entry, error) {
-					return o.(*outbox.Outbox[pgx.Tx]).EnqueueTx(t.Context(), tx, key, p)
+					return o.(*outbox.Outbox[pgx.Tx]).EnqueueTx(t.Context(), tx, outbox.Item{Key: key, Prepared: p})
 				})
 			})
 		},
@@ -219,7 +220,7 @@ func inSQLTx(db *sql.DB) func(testing.TB, box, func(enqueuer) error) error {
 		tx, err := db.BeginTx(t.Context(), nil)
 		require.NoError(t, err)
 		err = fn(func(key string, p *messaging.Prepared) (outbox.Entry, error) {
-			return o.(*outbox.Outbox[outbox.SQLTx]).EnqueueTx(t.Context(), tx, key, p)
+			return o.(*outbox.Outbox[outbox.SQLTx]).EnqueueTx(t.Context(), tx, outbox.Item{Key: key, Prepared: p})
 		})
 		if err != nil {
 			require.NoError(t, tx.Rollback())
@@ -254,8 +255,8 @@ func (db *database) endLeases(t testing.TB) {
 // claim claims entries as a process does that then crashes.
 func (db *database) claim(t testing.TB, keys ...string) ledger.Token {
 	token := ledger.Token{1}
-	claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: token, Owner: "crashed", Lease: time.Minute,
-		Limit: len(keys), Operation: triggerEvent, Keys: keys, MaxBytes: 1 << 20})
+	claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: token, Lease: time.Minute,
+		Limit: len(keys), Look: triggers, Keys: keys, MaxBytes: 1 << 20})
 	require.NoError(t, err)
 	require.Len(t, claimed, len(keys))
 	return token
@@ -263,6 +264,9 @@ func (db *database) claim(t testing.TB, keys ...string) ledger.Token {
 
 // triggerEvent is the operation of request.
 const triggerEvent = "trigger event"
+
+// triggers are the entries of request that wait for no time.
+var triggers = ledger.Look{Class: ledger.Class{Operation: triggerEvent, Lane: ledger.Normal}}
 
 // changed counts the decisions that changed an entry.
 func changed(decisions []outbox.Decision) (n int) {
@@ -415,7 +419,7 @@ func request(t testing.TB, key string) *messaging.Prepared {
 
 func enqueue(t testing.TB, o box, keys ...string) {
 	for _, key := range keys {
-		_, err := o.Enqueue(t.Context(), key, request(t, key))
+		_, err := o.Enqueue(t.Context(), outbox.Item{Key: key, Prepared: request(t, key)})
 		require.NoError(t, err)
 	}
 }
@@ -471,7 +475,7 @@ func eventually(t testing.TB, condition func() bool) {
 	require.Eventually(t, condition, 5*time.Minute, 10*time.Millisecond)
 }
 
-func listed(t testing.TB, o box, p outbox.ListParams) (keys []string) {
+func listed(t testing.TB, o box, p outbox.Filter) (keys []string) {
 	for entry, err := range o.List(t.Context(), p) {
 		require.NoError(t, err)
 		keys = append(keys, entry.Key)

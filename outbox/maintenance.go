@@ -2,33 +2,51 @@ package outbox
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/messaging-go/messaging/outbox/internal/alarm"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// maintenance knows when this process last swept and purged.
+// maintenance knows when this process last swept.
 type maintenance struct {
-	mu            sync.Mutex
-	swept, purged time.Time
+	mu    sync.Mutex
+	swept time.Time
+}
+
+// alarms are about the statements that Run and DeliverDue repeat.
+type alarms struct{ look, claim, sweep, purge *alarm.Alarm }
+
+func newAlarms(logger *slog.Logger) alarms {
+	return alarms{look: alarm.New(logger, "look for entries"), claim: alarm.New(logger, "claim entries"),
+		sweep: alarm.New(logger, "look for entries that were left behind or whose time is over"),
+		purge: alarm.New(logger, "delete old entries")}
 }
 
 const (
 	// maintenanceBatch is the largest number of entries that one statement sweeps or
 	// purges. It is small, because SQLite has one lock for all that writes.
 	maintenanceBatch = 200
+	// purgeTime limits a purge. What is left is deleted after the next sweep.
+	purgeTime = time.Second
 	// reportedClaims is the largest number of entries of others that is logged.
 	reportedClaims = 1000
 )
 
-// maintain sweeps and purges until ctx ends.
-func (o *Outbox[Tx]) maintain(ctx context.Context, r *running) {
+// maintain sweeps and purges until ctx ends. The purge comes last, so that it delays nothing.
+func (o *Outbox[Tx]) maintain(ctx context.Context) {
 	ticker := time.NewTicker(o.timing.sweepEvery)
 	defer ticker.Stop()
 	o.reportClaimed(ctx)
+	var purged time.Time
 	for {
-		o.maintainNow(ctx, r)
+		o.maintainNow(ctx)
+		if time.Since(purged) >= o.timing.purgeEvery && o.purge(ctx) {
+			purged = time.Now()
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -45,148 +63,77 @@ func (o *Outbox[Tx]) reportClaimed(ctx context.Context) {
 	if err != nil || len(claimed) == 0 {
 		return
 	}
-	var until time.Time
+	var left time.Duration
 	for _, e := range claimed {
-		until = later(until, e.LeaseUntil)
+		left = max(left, e.LeaseLeft)
 	}
 	o.logger.Info("outbox: other processes have claimed entries; those whose process is gone become unclear when their leases end",
-		"entries", len(claimed), "until", until)
+		"entries", len(claimed), "until", time.Now().Add(left))
 }
 
-// maintainNow sweeps and purges if either is due.
-func (o *Outbox[Tx]) maintainNow(ctx context.Context, r *running) {
+// maintainNow rejects entries whose time is over, and sweeps, if that is due.
+func (o *Outbox[Tx]) maintainNow(ctx context.Context) {
 	m := &o.maintenance
 	m.mu.Lock()
 	now := time.Now()
-	sweep := now.Sub(m.swept) >= o.timing.sweepEvery*9/10 // a ticker is not exact
-	purge := now.Sub(m.purged) >= o.timing.purgeEvery
-	if sweep {
+	due := now.Sub(m.swept) >= o.timing.sweepEvery*9/10 // a ticker is not exact
+	if due {
 		m.swept = now
 	}
-	if purge {
-		m.purged = now
-	}
 	m.mu.Unlock()
-	if sweep {
-		o.expire(ctx, r)
-		if err := o.sweep(ctx, r); err != nil && ctx.Err() == nil {
-			o.logger.Error("outbox: cannot look for entries that were left behind; retrying", "error", err)
-		}
+	if !due {
+		return
 	}
-	if purge {
-		if err := o.purge(ctx); err != nil && ctx.Err() == nil {
-			o.logger.Error("outbox: cannot delete old entries; retrying", "error", err)
-		}
+	switch err := errors.Join(o.expire(ctx), o.sweep(ctx)); {
+	case err == nil:
+		o.alarms.sweep.Works()
+	case ctx.Err() == nil:
+		o.alarms.sweep.Failed(err)
 	}
 }
 
 // sweep makes entries unclear whose process did not report an outcome within the lease.
-func (o *Outbox[Tx]) sweep(ctx context.Context, r *running) error {
+func (o *Outbox[Tx]) sweep(ctx context.Context) error {
 	for {
-		swept, err := inDatabase(ctx, r, func(ctx context.Context) ([]ledger.Swept, error) { return o.ledger.Sweep(ctx, maintenanceBatch) })
-		if err != nil {
+		n, err := withTimeout(ctx, func(ctx context.Context) (int, error) { return o.ledger.Sweep(ctx, maintenanceBatch) })
+		if n > 0 {
+			o.logger.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", n)
+		}
+		if err != nil || n < maintenanceBatch {
 			return err
-		}
-		if len(swept) > 0 {
-			o.logger.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", len(swept))
-		}
-		if o.onSettled != nil {
-			now := time.Now()
-			for _, s := range swept {
-				o.deferred.add(s.ID, now.Add(s.Guard))
-			}
-		}
-		if len(swept) < maintenanceBatch {
-			return o.reportSwept(ctx, r)
 		}
 	}
 }
 
 // expire rejects entries whose NotAfter has passed.
-func (o *Outbox[Tx]) expire(ctx context.Context, r *running) {
+func (o *Outbox[Tx]) expire(ctx context.Context) error {
 	for {
-		expired, err := inDatabase(ctx, r, func(ctx context.Context) ([]ledger.Entry, error) { return o.ledger.Expire(ctx, maintenanceBatch) })
-		if err != nil && ctx.Err() == nil {
-			o.logger.Error("outbox: cannot reject entries whose time is over; retrying", "error", err)
-		}
+		expired, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) { return o.ledger.Expire(ctx, maintenanceBatch) })
 		for _, e := range expired {
-			o.settled(context.WithoutCancel(ctx), entryOf(e), r)
+			o.settled(context.WithoutCancel(ctx), entryOf(e))
 		}
-		if len(expired) < maintenanceBatch {
-			return
-		}
-	}
-}
-
-// inDatabase calls do with a limit on its time, and notes that it is running.
-func inDatabase[T any](ctx context.Context, r *running, do func(context.Context) (T, error)) (T, error) {
-	defer r.enter("the database")()
-	return withTimeout(ctx, do)
-}
-
-// reportSwept calls onSettled for swept entries whose process can no longer report an
-// outcome.
-func (o *Outbox[Tx]) reportSwept(ctx context.Context, r *running) error {
-	ids := o.deferred.due(time.Now())
-	if len(ids) == 0 {
-		return nil
-	}
-	entries, err := o.ledger.StillSwept(ctx, ids)
-	if err != nil {
-		for _, id := range ids {
-			o.deferred.add(id, time.Now())
-		}
-		return err
-	}
-	for _, e := range entries {
-		o.settled(context.WithoutCancel(ctx), entryOf(e), r)
-	}
-	return nil
-}
-
-// purge removes the remains of erased bodies, and deletes old entries.
-func (o *Outbox[Tx]) purge(ctx context.Context) error {
-	if err := o.ledger.Tidy(ctx); err != nil {
-		return err
-	}
-	for o.keepSettled > 0 {
-		n, err := o.ledger.Purge(ctx, o.keepSettled, maintenanceBatch)
-		if err != nil || n < maintenanceBatch {
+		if err != nil || len(expired) < maintenanceBatch {
 			return err
 		}
 	}
-	return nil
 }
 
-// deferred holds the entries for which onSettled is called later.
-type deferred struct {
-	mu      sync.Mutex
-	entries []deferredEntry
-}
-
-type deferredEntry struct {
-	id int64
-	at time.Time
-}
-
-func (d *deferred) add(id int64, at time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.entries = append(d.entries, deferredEntry{id, at})
-}
-
-// due removes and returns the entries whose time has come, at most keyBatch.
-func (d *deferred) due(now time.Time) (ids []int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	kept := d.entries[:0]
-	for _, e := range d.entries {
-		if e.at.After(now) || len(ids) == keyBatch {
-			kept = append(kept, e)
-			continue
+// purge removes the remains of erased bodies, and deletes old entries. It returns false if
+// it has to go on.
+func (o *Outbox[Tx]) purge(ctx context.Context) bool {
+	end := time.Now().Add(purgeTime)
+	err := o.ledger.Tidy(ctx)
+	for n := maintenanceBatch; err == nil && o.keepSettled > 0 && n == maintenanceBatch; {
+		if time.Now().After(end) || ctx.Err() != nil {
+			return false
 		}
-		ids = append(ids, e.id)
+		n, err = withTimeout(ctx, func(ctx context.Context) (int, error) { return o.ledger.Purge(ctx, o.keepSettled, maintenanceBatch) })
 	}
-	d.entries = kept
-	return ids
+	switch {
+	case err == nil:
+		o.alarms.purge.Works()
+	case ctx.Err() == nil:
+		o.alarms.purge.Failed(err)
+	}
+	return true
 }

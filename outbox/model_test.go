@@ -75,7 +75,7 @@ type crashedSend struct {
 	state ledger.State // what it would report
 }
 
-// newBox returns an outbox as a new process has it: with an open gate, and about to
+// newBox returns an outbox as a new process has it: with a closed breaker, and about to
 // sweep.
 func (m *model) newBox() box { return m.db.new(m.T, m.service.client(m.T), outbox.Fast()) }
 
@@ -113,12 +113,12 @@ func (m *model) body(key string) string {
 
 func (m *model) enqueue(key string) string {
 	body, future := m.body(key), m.random.IntN(6) == 0
-	var opts []outbox.EnqueueOption
+	item := outbox.Item{Key: key, Prepared: request(m, body)}
 	if future {
-		opts = append(opts, outbox.NotBefore(time.Now().Add(time.Hour)))
+		item.NotBefore = time.Now().Add(time.Hour)
 	}
 	_, present := m.entries[key]
-	got, err := m.box.Enqueue(m.Context(), key, request(m, body), opts...)
+	got, err := m.box.Enqueue(m.Context(), item)
 	require.ErrorIs(m, err, m.add(key, body, future))
 	if err == nil {
 		require.Equal(m, present, got.Present)
@@ -173,9 +173,9 @@ func (m *model) deliver(key string) string {
 	case e.state == outbox.Unclear:
 		want.Unclear = 1
 	case e.state == outbox.Sending:
-		want.Busy, want.RetryAfter = []string{key}, 500*time.Millisecond
+		want.More, want.Busy, want.RetryAfter = true, []string{key}, 500*time.Millisecond
 	case e.state == outbox.Pending:
-		want.Later, want.RetryAfter = []string{key}, delivered.RetryAfter
+		want.More, want.Later, want.RetryAfter = true, []string{key}, delivered.RetryAfter
 	}
 	require.Equal(m, want, delivered)
 	return fmt.Sprintf("deliver %s %v", key, outcome.response.status)
@@ -185,8 +185,8 @@ func (m *model) deliver(key string) string {
 func (m *model) crash(key string) string {
 	m.tokens++
 	token := ledger.Token{m.tokens}
-	claimed, err := m.db.ledger.Claim(m.Context(), ledger.Claim{Token: token, Owner: "crashed", Lease: time.Minute,
-		Limit: 1, Operation: triggerEvent, Keys: []string{key}, MaxBytes: 1 << 20})
+	claimed, err := m.db.ledger.Claim(m.Context(), ledger.Claim{Token: token, Lease: time.Minute,
+		Limit: 1, Look: triggers, Keys: []string{key}, MaxBytes: 1 << 20})
 	require.NoError(m, err)
 	e, ok := m.entries[key]
 	claimable := ok && e.state == outbox.Pending && !e.future
@@ -250,8 +250,8 @@ func (m *model) sweepModel() (n int) {
 func (m *model) sweep(string) string {
 	swept, err := m.db.ledger.Sweep(m.Context(), 100)
 	require.NoError(m, err)
-	require.Len(m, swept, m.sweepModel())
-	return fmt.Sprintf("sweep %d", len(swept))
+	require.Equal(m, m.sweepModel(), swept)
+	return fmt.Sprintf("sweep %d", swept)
 }
 
 func (m *model) resend(key string) string {
@@ -313,7 +313,7 @@ func (m *model) compare() {
 	got.OldestPending = 0
 	require.Equal(m, counts, got, "%v", m.log)
 	var order []string
-	for entry, err := range m.box.List(context.Background(), outbox.ListParams{}) {
+	for entry, err := range m.box.List(context.Background(), outbox.Filter{}) {
 		require.NoError(m, err)
 		order = append(order, entry.Key)
 		e := m.entries[entry.Key]

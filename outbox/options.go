@@ -9,14 +9,11 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/outbox/internal/gate"
+	"github.com/messaging-go/messaging/outbox/internal/breaker"
 )
 
 // Option configures an [Outbox].
 type Option func(*config) error
-
-// EnqueueOption changes one entry.
-type EnqueueOption func(*Item)
 
 // Sealer encrypts the bodies of requests in the database. It must be safe for concurrent
 // use.
@@ -68,13 +65,13 @@ func WithKeepSettled(keep time.Duration) Option {
 	}
 }
 
-// WithRate makes the outbox wait for limiter before it claims an entry. The limiter of
+// WithRateLimiter makes the outbox wait for limiter before it claims an entry. The limiter of
 // the client, [messaging.WithRateLimiter], comes after the claim, when part of the send
 // timeout has already passed.
-func WithRate(limiter messaging.Limiter) Option {
+func WithRateLimiter(limiter messaging.Limiter) Option {
 	return func(c *config) error {
 		if limiter == nil {
-			return errors.New("WithRate: limiter must not be nil")
+			return errors.New("WithRateLimiter: limiter must not be nil")
 		}
 		c.rate = limiter
 		return nil
@@ -92,7 +89,7 @@ func WithSealer(sealer Sealer) Option {
 	}
 }
 
-// WithLogger logs what an operator needs to know: that the gate closes or opens, that the
+// WithLogger logs what an operator needs to know: that a breaker opens or closes, that the
 // database fails, that another process left entries behind. Log records contain keys and
 // error texts of the database. They contain no requests and no responses.
 func WithLogger(logger *slog.Logger) Option {
@@ -105,10 +102,9 @@ func WithLogger(logger *slog.Logger) Option {
 	}
 }
 
-// WithOnSettled calls settled when Run or Deliver has recorded that an entry is accepted,
-// rejected or unclear. If another process left an entry unclear, settled is called only
-// when that process can no longer report an outcome. settled is called once for each such
-// change of state, but not if the process ends first, so it does not replace List.
+// WithOnSettled calls settled when this Outbox has recorded that an entry is accepted,
+// rejected or unclear. It is not called for the entries of a process that has crashed, which
+// [Outbox.List] and [Outbox.Counts] show, nor if the process ends first.
 //
 // settled must be safe for concurrent use. An entry counts as claimed until settled has
 // returned, so settled should be quick, and it must not call Deliver.
@@ -121,23 +117,6 @@ func WithOnSettled(settled func(ctx context.Context, entry Entry)) Option {
 		return nil
 	}
 }
-
-// NotBefore keeps an entry pending until t. If t is in the past, the entry is due
-// immediately.
-func NotBefore(t time.Time) EnqueueOption { return func(i *Item) { i.NotBefore = t } }
-
-// NotAfter keeps an entry from being sent after t, for example when it contains a one-time
-// password. A process that has claimed the entry looks at the time again right before the
-// request goes out. Only a request that has begun by t can arrive later, by the time that it
-// spends on the network. Run rejects an entry that is still pending within about 5 s after
-// t, even if it is paused. Resend does not send it again. t must be after the time given to
-// NotBefore.
-func NotAfter(t time.Time) EnqueueOption { return func(i *Item) { i.NotAfter = t } }
-
-// Urgent makes Run and DeliverDue send an entry before all that are due and not urgent, of
-// any operation. One of eight entries is the one that has been due for longest instead, so
-// that urgent entries never hold up the others completely.
-func Urgent() EnqueueOption { return func(i *Item) { i.Urgent = true } }
 
 // config is the configuration of an Outbox.
 type config struct {
@@ -185,7 +164,7 @@ type timing struct {
 	firstWait    time.Duration // after the first attempt that failed
 	longestWait  time.Duration
 	deniedWait   time.Duration // after the first denial, doubling
-	gate         gate.Timing
+	breaker      breaker.Timing
 }
 
 func defaultConfig() config {
@@ -204,7 +183,7 @@ func defaultConfig() config {
 			longestWait:  time.Minute,
 			deniedWait:   20 * time.Second,
 			unclaimEvery: time.Second,
-			gate: gate.Timing{First: 500 * time.Millisecond, Longest: 15 * time.Second,
+			breaker: breaker.Timing{First: 500 * time.Millisecond, Longest: 15 * time.Second,
 				LongestAsked: 5 * time.Minute, Recent: time.Minute},
 		},
 	}

@@ -2,14 +2,12 @@ package outbox
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/outbox/internal/gate"
+	"github.com/messaging-go/messaging/outbox/internal/breaker"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/internal/limit"
 	"github.com/messaging-go/messaging/outbox/internal/record"
@@ -27,28 +25,23 @@ type Outbox[Tx any] struct {
 	config
 	ledger   ledger.TxLedger[Tx]
 	client   *messaging.Client
-	owner    string
 	room     *limit.Room  // for entries that are claimed and whose outcomes are not recorded
 	slots    *limit.Slots // for requests
 	bodies   *limit.Bodies
-	gates    *gate.Gates
-	permit   *limit.Permit
+	breakers *breaker.Breakers
 	recorder *record.Recorder
 	woken    chan struct{} // holds a value if an entry was added
-	waker    waker
+	alarms   alarms
 
 	maintenance maintenance
-	deferred    deferred
+	doubts      doubts
 }
 
 // SQLTx is a transaction of database/sql, or of a library on top of it: *sql.Tx,
 // *sqlx.Tx, and the ConnPool of GORM within a transaction. The outbox uses only these two
 // methods. A value that has no Commit and Rollback, such as *sql.DB, is rejected with
 // [ErrNoTransaction]; so is a bun.Tx, whose field Tx is a transaction.
-type SQLTx = interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
+type SQLTx = ledger.SQLTx
 
 // The errors to test for with [errors.Is].
 var (
@@ -59,6 +52,8 @@ var (
 	// ErrNoTransaction is returned if tx is not a transaction, such as a *sql.DB. The entry
 	// would be committed even if your transaction is rolled back.
 	ErrNoTransaction = ledger.ErrNoTransaction
+	// ErrClosed is returned by every method after the store was closed.
+	ErrClosed = ledger.ErrClosed
 )
 
 // New returns the outbox in store. It sends with client, so the client's limiter, guards
@@ -81,24 +76,14 @@ func New[Tx any](store Store[Tx], client *messaging.Client, opts ...Option) (*Ou
 		config:   c,
 		ledger:   l,
 		client:   client,
-		owner:    owner(),
 		room:     limit.NewRoom(2 * c.inFlight),
 		slots:    limit.NewSlots(c.inFlight),
 		bodies:   limit.NewBodies(),
-		gates:    gate.New(c.timing.gate, c.inFlight, c.logger),
-		permit:   limit.NewPermit(c.rate),
+		breakers: breaker.New(c.timing.breaker, c.inFlight, c.logger),
 		recorder: record.New(l, c.logger, c.timing.stopGrace, c.inFlight/4),
 		woken:    make(chan struct{}, 1),
+		alarms:   newAlarms(c.logger),
 	}, nil
-}
-
-// owner names this process for people who look at the table.
-func owner() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
 
 // Get returns the entry with the key, or [ErrNoEntry].
@@ -116,11 +101,6 @@ func (o *Outbox[Tx]) Get(ctx context.Context, key string) (Entry, error) {
 	return entryOf(found[0]), nil
 }
 
-// keyed returns an error about the entry with the key.
-func keyed(doing, key string, err error) error {
-	return fmt.Errorf("outbox: %s entry %q: %w", doing, key, err)
-}
-
 // listBatch is how many entries List reads at a time.
 const listBatch = 500
 
@@ -128,15 +108,12 @@ const listBatch = 500
 // no connection while the loop body runs, so the body can make other calls. An entry that
 // changes during the loop may be listed in its old or its new state. An error is yielded
 // once, as the last element.
-func (o *Outbox[Tx]) List(ctx context.Context, p ListParams) iter.Seq2[Entry, error] {
+func (o *Outbox[Tx]) List(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		filter, err := p.ledgerFilter()
-		if err == nil && (p.Limit < 0 || p.After < 0) {
-			err = errors.New("the parameters After and Limit must not be negative")
-		}
-		for after, left := p.After, p.Limit; err == nil; {
+		filter, err := f.ledgerFilter()
+		for after, left := f.After, f.Limit; err == nil; {
 			limit := listBatch
-			if p.Limit > 0 {
+			if f.Limit > 0 {
 				limit = min(left, listBatch)
 			}
 			var entries []ledger.Entry
@@ -149,7 +126,7 @@ func (o *Outbox[Tx]) List(ctx context.Context, p ListParams) iter.Seq2[Entry, er
 				}
 				after = e.ID
 			}
-			if left -= len(entries); len(entries) < limit || p.Limit > 0 && left == 0 {
+			if left -= len(entries); len(entries) < limit || f.Limit > 0 && left == 0 {
 				return
 			}
 		}
@@ -165,8 +142,8 @@ func (o *Outbox[Tx]) Counts(ctx context.Context) (Counts, error) {
 	}
 	n := c.ByState
 	return Counts{Pending: n[ledger.Pending], Sending: n[ledger.Sending], Accepted: n[ledger.Accepted], Rejected: n[ledger.Rejected],
-		Unclear: n[ledger.Unclear], Dismissed: n[ledger.Dismissed], OldestPending: c.OldestDue, Gates: o.gates.Reasons(),
-		Paused: pausedNames(c.Paused)}, nil
+		Unclear: n[ledger.Unclear], Dismissed: n[ledger.Dismissed], OldestPending: c.OldestDue, Breakers: o.breakers.Reasons(),
+		Paused: c.Paused}, nil
 }
 
 // Prepared returns the request of an entry, which it will send or may have sent. The
@@ -207,4 +184,32 @@ func (o *Outbox[Tx]) wake() {
 	case o.woken <- struct{}{}:
 	default:
 	}
+}
+
+var (
+	errNoSealer   = errors.New("the request is sealed; set WithSealer")
+	errNotOpened  = errors.New("open sealed request")
+	errUnreadable = errors.New("this version of package messaging cannot read the stored request")
+)
+
+// unseal returns the request of an entry. Its errors quote nothing of the request.
+func (o *Outbox[Tx]) unseal(ctx context.Context, r ledger.Request) (*messaging.Prepared, error) {
+	body := r.Body
+	if r.Sealed {
+		if o.sealer == nil {
+			return nil, errNoSealer
+		}
+		err := o.protected("WithSealer", func() (err error) {
+			body, err = o.sealer.Open(ctx, body)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errNotOpened, err)
+		}
+	}
+	p, err := messaging.ParsePrepared(r.Operation, body)
+	if err != nil { // which quotes nothing of the body
+		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return p, nil
 }

@@ -17,9 +17,13 @@ func TestTheCodeInTheREADMEIsCompiledAndRun(t *testing.T) {
 		require.NoError(t, err)
 		compiled += withoutIndentation(string(source))
 	}
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
+	pages := ""
+	for _, path := range []string{"README.md", "OPERATIONS.md"} {
+		page, err := os.ReadFile(path)
+		require.NoError(t, err)
+		pages += string(page)
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(pages, -1)
 	require.NotEmpty(t, blocks)
 	for _, block := range blocks {
 		assert.True(t, strings.Contains(compiled, withoutIndentation(block[1])), "no example or test has this code:\n%s", block[1])

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/messaging-go/messaging/outbox/internal/gate"
+	"github.com/messaging-go/messaging/outbox/internal/breaker"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/internal/record"
 )
@@ -26,52 +27,58 @@ import (
 func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &runner[Tx]{call: call[Tx]{Outbox: o, returns: true}, wakes: make(chan struct{}, 1)}
+	r := &runner[Tx]{call: call[Tx]{Outbox: o, returns: true}}
 	var endWatching func() bool
 	r.stop, endWatching = record.StopOf(ctx)
 	defer endWatching()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		var helpers sync.WaitGroup
-		helpers.Go(func() { o.ledger.Listen(ctx, r.announced) })
-		helpers.Go(func() { o.maintain(ctx, &r.running) })
+		var maintenance sync.WaitGroup
+		maintenance.Go(func() { o.maintain(ctx) })
 		for ctx.Err() == nil && !r.closed {
-			r.step(ctx, unlimited)
+			r.step(ctx)
 		}
 		cancel()
-		helpers.Wait()
+		maintenance.Wait()
 		r.sends.Wait()
 	}()
 	switch err := r.finish(ctx, done); {
 	case err != nil:
 		return err
 	case r.closed:
-		return fmt.Errorf("outbox: run: %w", ledger.ErrClosed)
+		return fmt.Errorf("outbox: run: %w", ErrClosed)
 	case r.failures >= lostDatabase:
 		return fmt.Errorf("outbox: run: the database failed until the end: %w", r.failure)
 	}
 	return nil
 }
 
-// runner claims what is due, for Run and DeliverDue.
+// runner claims what is due, for Run and DeliverDue. Only its loop uses it.
 type runner[Tx any] struct {
 	call[Tx]
-	wakes chan struct{} // holds a value if the database has announced new entries
+	classes  map[ledger.Class]*class
+	looked   time.Time // when every class was last looked at from its start
+	turn     int       // counts the claims
+	favored  int       // how many entries were claimed from the first lane while others were due
+	failures int       // of the database, in a row
+	failure  error     // the last of them
+	closed   bool      // the store is closed
+}
 
-	// Only the loop uses these.
-	last     string // the operation of the last claim
-	urgent   int    // how many urgent entries were claimed while others were due
-	failures int    // of the database, in a row
-	failure  error  // the last of them
-	closed   bool   // the store is closed
+// class is what a runner knows of a class of pending entries.
+type class struct {
+	after  ledger.Position // of the last entry that was claimed, below which dead rows pile up
+	turn   int             // the last claim
+	passed time.Time       // when it is looked at again, after all its entries were locked
 }
 
 const (
-	unlimited = int(^uint(0) >> 1)
-	// othersShare is the part of the claims that go to what has been due for longest,
-	// whatever is urgent: one of eight.
+	// othersShare is the part of the claims that go to other lanes than the first: one of
+	// eight.
 	othersShare = 8
+	// lookAgain is how often a class is looked at from its start.
+	lookAgain = time.Second
 	// lostDatabase is after how many failures in a row the database counts as lost.
 	lostDatabase = 3
 	// pausePatience is how long Run waits for room until it looks for pauses.
@@ -81,88 +88,173 @@ const (
 // progress is what a step came to.
 type progress struct {
 	claimed int
-	idle    bool          // nothing can be claimed now
-	wait    time.Duration // until something may be due; 0 if nothing is pending
+	idle    bool            // nothing can be claimed now
+	left    bool            // something is pending that is not paused
+	wait    time.Duration   // until something may be due; 0 if that is not known
+	changed <-chan struct{} // closed when that may have changed
 }
 
-// step claims the entries that can be sent now, at most limit, and starts to send them.
-// If there are none, it waits.
-func (r *runner[Tx]) step(ctx context.Context, limit int) {
-	if p, changed := r.claimDue(ctx, limit); p.claimed == 0 && ctx.Err() == nil && !r.closed {
+// step claims the entries that can be sent now, and starts to send them. If there are none,
+// it waits.
+func (r *runner[Tx]) step(ctx context.Context) {
+	if p := r.claimDue(ctx, r.inFlight); p.claimed == 0 && ctx.Err() == nil && !r.closed {
 		wait := r.timing.poll
 		if p.wait > 0 {
 			wait = min(wait, p.wait)
 		}
-		r.wait(ctx, wait, changed)
+		r.wait(ctx, wait, p.changed)
 	}
 }
 
-// claimDue claims entries that are due and starts to send them. If none can be claimed,
-// it returns when to try again: after a wait, or when changed is closed.
-func (r *runner[Tx]) claimDue(ctx context.Context, limit int) (p progress, changed <-chan struct{}) {
-	due, err := inDatabase(ctx, &r.running, r.ledger.Due)
-	if err != nil {
-		r.databaseFailed(ctx, "look for entries", err)
-		return progress{}, nil
+// claimDue claims up to limit entries that are due and starts to send them.
+func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
+	due, p, err := r.due(ctx)
+	if err == nil && len(due) > 0 && r.rate != nil {
+		if err = r.askLimiter(ctx); err == nil { // which can take long
+			limit = 1
+			due, p, err = r.due(ctx)
+		}
 	}
-	r.failures, r.failure = 0, nil
-	classes, p := r.classes(due)
-	if len(classes) == 0 {
+	switch {
+	case err != nil:
+		r.databaseFailed(ctx, r.alarms.look, err)
+		return p
+	case len(due) == 0:
 		p.idle = true
-		return p, nil
+		return p
 	}
 	patience, cancel := context.WithTimeout(ctx, pausePatience)
 	defer cancel()
-	n := r.room.Acquire(patience, r.permit.Most(min(limit, r.inFlight)))
+	n := r.room.Acquire(patience, min(limit, r.inFlight))
 	if n == 0 {
-		return progress{wait: time.Nanosecond}, nil
+		return progress{left: true, wait: time.Nanosecond}
 	}
-	class, pass := r.admit(classes, n)
+	chosen, pass := r.admit(due, n)
 	r.room.Release(n - pass.N)
 	if pass.N == 0 {
-		return progress{idle: pass.Closed, wait: pass.Wait}, pass.Changed
+		return progress{left: true, idle: pass.Open, wait: pass.Wait, changed: pass.Changed}
 	}
-	r.last = class.Operation
-	p.claimed, err = r.claim(ctx, pass, ledger.Claim{Urgent: class.Urgent})
+	p.left = true
+	p.claimed, err = r.claimFrom(ctx, chosen, pass)
 	switch {
 	case err != nil:
-		r.databaseFailed(ctx, "claim entries", err)
-	case p.claimed == 0: // others have locked the entries that are due
-		p.idle, p.wait = true, r.timing.poll/4
-	case len(classes) == 1:
-	case class.Urgent:
-		r.urgent += p.claimed
-	default:
-		r.urgent = max(r.urgent-(othersShare-1)*p.claimed, 0)
+		r.databaseFailed(ctx, r.alarms.claim, err)
+	case p.claimed == 0:
+		p.wait = time.Nanosecond // for the other classes
+	case slices.ContainsFunc(due, func(d ledger.Due) bool { return d.Lane != due[0].Lane }):
+		if chosen.Lane == r.first(due) {
+			r.favored += p.claimed
+		} else {
+			r.favored = max(r.favored-(othersShare-1)*p.claimed, 0)
+		}
 	}
-	return p, nil
+	return p
 }
 
-// classes returns the classes of which an entry is due, in the order in which they are
-// tried: urgent ones first, then one operation after the other. Now and then, the one that
-// has been due for longest comes first.
-func (r *runner[Tx]) classes(due []ledger.Due) (classes []ledger.Due, p progress) {
-	for _, d := range due {
-		switch {
-		case d.Paused:
-			r.gates.Recall(d.Operation)
-		case d.Wait <= 0:
-			classes = append(classes, d)
-		case p.wait == 0 || d.Wait < p.wait:
-			p.wait = d.Wait
+// claimFrom claims entries of a class. If others have locked all of them, the class is passed
+// over for a while.
+func (r *runner[Tx]) claimFrom(ctx context.Context, chosen ledger.Class, pass breaker.Pass) (int, error) {
+	known := r.classes[chosen]
+	claimed, err := r.claim(ctx, pass, ledger.Claim{Look: ledger.Look{Class: chosen, After: known.after}})
+	if err != nil {
+		return 0, err
+	}
+	r.failures, r.failure = 0, nil
+	r.alarms.claim.Works()
+	r.turn++
+	known.turn = r.turn
+	for _, position := range claimed {
+		if known.after.Before(position) {
+			known.after = position
 		}
 	}
-	oldest := r.urgent >= othersShare-1
-	slices.SortStableFunc(classes, func(a, b ledger.Due) int {
+	if len(claimed) == 0 {
+		known.passed = time.Now().Add(r.timing.poll)
+	}
+	return len(claimed), nil
+}
+
+// due returns the classes of which entries are due, and when more may be.
+func (r *runner[Tx]) due(ctx context.Context) (due []ledger.Due, p progress, err error) {
+	now := time.Now()
+	if r.classes == nil || now.Sub(r.looked) > lookAgain {
+		r.lookFromStart(now)
+	}
+	looks := make([]ledger.Look, 0, len(r.classes))
+	for name, known := range r.classes {
+		looks = append(looks, ledger.Look{Class: name, After: known.after})
+	}
+	found, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Due, error) { return r.ledger.Due(ctx, looks) })
+	if err != nil {
+		return nil, p, err
+	}
+	r.alarms.look.Works()
+	for _, d := range found {
+		wait := max(d.Wait, r.classes[d.Class].passed.Sub(now))
 		switch {
-		case oldest:
-			return int(a.Wait - b.Wait)
-		case a.Urgent != b.Urgent:
-			return order(a.Urgent)
+		case d.Paused:
+			r.breakers.Recall(d.Operation)
+			continue
+		case wait <= 0:
+			due = append(due, d)
+		case p.wait == 0 || wait < p.wait:
+			p.wait = wait
 		}
-		return order(a.Operation > r.last) - order(b.Operation > r.last)
+		p.left = true
+	}
+	if len(found) == 0 {
+		r.failures, r.failure = 0, nil
+	}
+	return due, p, nil
+}
+
+// lookFromStart makes the runner look at all entries of each class.
+func (r *runner[Tx]) lookFromStart(now time.Time) {
+	if r.classes == nil {
+		r.classes = make(map[ledger.Class]*class)
+		for _, operation := range operations {
+			for _, lane := range []ledger.Lane{ledger.Urgent, ledger.Normal, ledger.Denied} {
+				r.classes[ledger.Class{Operation: operation, Lane: lane}] = new(class)
+				r.classes[ledger.Class{Operation: operation, Lane: lane, Timed: true}] = new(class)
+			}
+		}
+	}
+	for _, known := range r.classes {
+		known.after = ledger.Position{}
+	}
+	r.looked = now
+}
+
+// first returns the first lane of which entries are due.
+func (r *runner[Tx]) first(due []ledger.Due) ledger.Lane {
+	return slices.MinFunc(due, func(a, b ledger.Due) int { return cmp.Compare(a.Lane, b.Lane) }).Lane
+}
+
+// admit returns the class to claim from: of the first lane, or now and then of another one,
+// that whose turn was longest ago. It leaves out classes whose breakers permit nothing.
+func (r *runner[Tx]) admit(due []ledger.Due, n int) (ledger.Class, breaker.Pass) {
+	first := r.first(due)
+	owed := r.favored / (othersShare - 1) // to the other lanes
+	slices.SortFunc(due, func(a, b ledger.Due) int {
+		if inFirst := a.Lane == first; inFirst != (b.Lane == first) {
+			return order(inFirst == (owed == 0))
+		}
+		return cmp.Compare(r.classes[a.Class].turn, r.classes[b.Class].turn)
 	})
-	return classes, p
+	blocked := breaker.Pass{Open: true, Wait: time.Hour}
+	for _, d := range due {
+		want := n
+		if owed > 0 && d.Lane != first {
+			want = min(n, owed)
+		}
+		pass := r.breakers.Admit(d.Operation, want, time.Now())
+		if pass.N > 0 {
+			return d.Class, pass
+		}
+		pass.Open, pass.Wait = pass.Open && blocked.Open, min(pass.Wait, blocked.Wait)
+		blocked = pass
+	}
+	return ledger.Class{}, blocked
 }
 
 // order sorts what is true first.
@@ -171,29 +263,6 @@ func order(first bool) int {
 		return -1
 	}
 	return 1
-}
-
-// admit returns the first class of which the gates permit claims. A probe is an entry that
-// is not urgent, if there is one.
-func (r *runner[Tx]) admit(classes []ledger.Due, n int) (ledger.Due, gate.Pass) {
-	if oldest := r.urgent / (othersShare - 1); oldest > 0 {
-		n = min(n, oldest)
-	}
-	blocked := gate.Pass{Closed: true, Wait: time.Hour}
-	for _, d := range classes {
-		pass := r.gates.Admit(d.Operation, n, time.Now())
-		if pass.N == 0 {
-			pass.Closed, pass.Wait = pass.Closed && blocked.Closed, min(pass.Wait, blocked.Wait)
-			blocked = pass
-			continue
-		}
-		other := ledger.Due{Operation: d.Operation, Wait: d.Wait}
-		if i := slices.IndexFunc(classes, func(c ledger.Due) bool { return c.Operation == d.Operation && !c.Urgent }); pass.Probe() && i >= 0 {
-			return other, pass
-		}
-		return d, pass
-	}
-	return ledger.Due{}, blocked
 }
 
 // wait waits until the limit has passed, entries were added, or changed is closed.
@@ -205,29 +274,20 @@ func (r *runner[Tx]) wait(ctx context.Context, limit time.Duration, changed <-ch
 	case <-timer.C:
 	case <-changed:
 	case <-r.woken:
-	case <-r.wakes:
 	}
 }
 
-// announced notes that the database has announced new entries.
-func (r *runner[Tx]) announced() {
-	select {
-	case r.wakes <- struct{}{}:
-	default:
-	}
-}
-
-// databaseFailed logs an error of the database and waits, longer after each failure in a
+// databaseFailed notes an error of the database and waits, longer after each failure in a
 // row.
-func (r *runner[Tx]) databaseFailed(ctx context.Context, doing string, err error) {
+func (r *runner[Tx]) databaseFailed(ctx context.Context, a interface{ Failed(error) }, err error) {
 	switch {
-	case errors.Is(err, ledger.ErrClosed):
+	case errors.Is(err, ErrClosed):
 		r.closed = true
 		return
 	case ctx.Err() != nil:
 		return
 	}
-	r.logger.Error("outbox: cannot "+doing+"; retrying", "error", err)
+	a.Failed(err)
 	r.failures++
 	r.failure = err
 	timer := time.NewTimer(min(50*time.Millisecond<<min(r.failures, 10), 5*time.Second))
@@ -240,7 +300,7 @@ func (r *runner[Tx]) databaseFailed(ctx context.Context, doing string, err error
 
 // DeliverDue sends up to limit entries that are due, whoever enqueued or resent them. It
 // is for cron, and for the periodic job of any engine. It returns when they are sent, when
-// no more are due, when the gates of all that are due are closed, or when ctx ends.
+// no more are due, when the breakers of all that are due are open, or when ctx ends.
 // Delivered counts what this call has sent, and its RetryAfter is when to call again.
 //
 // ctx applies until an entry is claimed; see [Outbox.Deliver].
@@ -252,12 +312,12 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 	var endWatching func() bool
 	r.stop, endWatching = record.StopOf(ctx)
 	defer endWatching()
-	var retryAfter time.Duration
+	var last progress
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		o.maintainNow(ctx, &r.running)
-		retryAfter = r.sendDue(ctx, limit)
+		o.maintainNow(ctx)
+		last = r.sendDue(ctx, limit)
 		r.sends.Wait()
 	}()
 	err := r.finish(ctx, done)
@@ -265,7 +325,7 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 	switch {
 	case !ended:
 	case r.closed:
-		err = fmt.Errorf("outbox: deliver: %w", ledger.ErrClosed)
+		err = fmt.Errorf("outbox: deliver: %w", ErrClosed)
 	case r.failure != nil:
 		err = fmt.Errorf("outbox: deliver: %w", r.failure)
 	}
@@ -276,24 +336,29 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 		delivered.add(key, ledger.Entry{State: state}, true)
 	}
 	slices.Sort(delivered.Later)
-	if delivered.RetryAfter = 0; ended {
-		delivered.RetryAfter = retryAfter
+	delivered.More, delivered.RetryAfter = delivered.More || !ended, 0
+	if ended {
+		delivered.More, delivered.RetryAfter = delivered.More || last.left, last.wait
 	}
 	return delivered, err
 }
 
-// sendDue claims up to limit entries that are due, and starts to send them. It returns when
-// more may be due.
-func (r *runner[Tx]) sendDue(ctx context.Context, limit int) time.Duration {
+// sendDue claims up to limit entries that are due, and starts to send them. It returns what
+// is left.
+func (r *runner[Tx]) sendDue(ctx context.Context, limit int) (p progress) {
 	for left := limit; left > 0 && ctx.Err() == nil && r.failure == nil && !r.closed; {
-		p, changed := r.claimDue(ctx, left)
+		p = r.claimDue(ctx, left)
 		left -= p.claimed
-		if p.idle {
-			return p.wait
+		switch {
+		case p.idle && r.turn > 0: // an entry before the last one that was claimed may be due
+			r.classes, r.turn = nil, 0
+			continue
+		case p.idle:
+			return p
 		}
 		if p.claimed == 0 && r.failure == nil {
-			r.wait(ctx, max(p.wait, time.Millisecond), changed)
+			r.wait(ctx, max(p.wait, time.Millisecond), p.changed)
 		}
 	}
-	return 0
+	return progress{left: true}
 }

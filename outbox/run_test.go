@@ -76,7 +76,7 @@ func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 		eventually(t, func() bool {
 			counts, err := o.Counts(t.Context())
 			require.NoError(t, err)
-			return counts.Pending+counts.Sending == 0 && len(counts.Gates) == 0
+			return counts.Pending+counts.Sending == 0 && len(counts.Breakers) == 0
 		})
 		for _, want := range []struct {
 			key      string
@@ -129,12 +129,14 @@ func TestRunSendsNotBefore(t *testing.T) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast())
 		due := time.Now().Add(time.Second)
-		entry, err := o.Enqueue(t.Context(), "later", request(t, "later"), outbox.NotBefore(due))
+		entry, err := o.Enqueue(t.Context(), outbox.Item{Key: "later", Prepared: request(t, "later"), NotBefore: due})
 		require.NoError(t, err)
 		assert.WithinDuration(t, due, entry.NotBefore, time.Millisecond)
-		_, err = o.Enqueue(t.Context(), "much later", request(t, "much later"), outbox.NotBefore(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)))
+		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "much later", Prepared: request(t, "much later"),
+			NotBefore: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)})
 		require.NoError(t, err)
-		_, err = o.Enqueue(t.Context(), "long ago", request(t, "long ago"), outbox.NotBefore(time.Date(1815, 12, 10, 0, 0, 0, 0, time.UTC)))
+		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "long ago", Prepared: request(t, "long ago"),
+			NotBefore: time.Date(1815, 12, 10, 0, 0, 0, 0, time.UTC)})
 		require.NoError(t, err)
 		run(t, o)
 		eventually(t, func() bool { return stateOf(t, o, "later") == outbox.Accepted })
@@ -143,9 +145,12 @@ func TestRunSendsNotBefore(t *testing.T) {
 		assert.False(t, settled.SettledAt.Before(due.Truncate(time.Millisecond)))
 		eventually(t, func() bool { return stateOf(t, o, "long ago") == outbox.Accepted })
 		assert.Equal(t, outbox.Pending, stateOf(t, o, "much later"))
-		classes, err := db.ledger.Due(t.Context())
+		timed := ledger.Class{Operation: triggerEvent, Lane: ledger.Normal, Timed: true}
+		classes, err := db.ledger.Due(t.Context(), []ledger.Look{triggers, {Class: timed}})
 		require.NoError(t, err)
-		assert.Equal(t, []ledger.Due{{Operation: triggerEvent, Wait: time.Hour}}, classes, "a time that does not fit into a Duration")
+		require.Len(t, classes, 1)
+		assert.Equal(t, timed, classes[0].Class)
+		assert.Greater(t, classes[0].Wait, 100*365*24*time.Hour, "a time that does not fit into a Duration")
 	})
 }
 
@@ -255,7 +260,7 @@ func TestRunEndsWhenTheStoreIsClosed(t *testing.T) {
 	require.NoError(t, store.Close())
 	require.NoError(t, store.Close(), "again")
 	require.EqualError(t, o.Run(t.Context()), "outbox: run: the store is closed")
-	_, err = o.Enqueue(t.Context(), "order", request(t, "order"))
+	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order")})
 	require.ErrorContains(t, err, "the store is closed")
 	_, err = o.Counts(t.Context())
 	require.ErrorContains(t, err, "the store is closed")
@@ -322,12 +327,12 @@ func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {
 		enqueue(t, o, "more")
 		eventually(t, func() bool { return stateOf(t, o, "more") == outbox.Rejected })
 		stop()
-		assert.Len(t, listed(t, o, outbox.ListParams{}), 5)
+		assert.Len(t, listed(t, o, outbox.Filter{}), 5)
 
 		purges := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(time.Millisecond))
 		run(t, purges)
-		eventually(t, func() bool { return len(listed(t, o, outbox.ListParams{})) == 3 })
-		assert.Equal(t, []string{"unclear", "rejected", "more"}, listed(t, o, outbox.ListParams{}))
+		eventually(t, func() bool { return len(listed(t, o, outbox.Filter{})) == 3 })
+		assert.Equal(t, []string{"unclear", "rejected", "more"}, listed(t, o, outbox.Filter{}))
 	})
 }
 
@@ -347,7 +352,7 @@ func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
 		limiter := counter{make(chan struct{}, 10)}
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithRate(limiter))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(limiter))
 		enqueue(t, o, keysOf(5)...)
 		stop := run(t, o)
 		for range 3 {
@@ -382,14 +387,14 @@ func TestNothingIsSentOrLostWhileTheDiskIsFull(t *testing.T) {
 	limit(pages + 20)
 	var added []string
 	for _, key := range keysOf(10_000) {
-		if _, err = o.Enqueue(t.Context(), key, request(t, key)); err != nil {
+		if _, err = o.Enqueue(t.Context(), outbox.Item{Key: key, Prepared: request(t, key)}); err != nil {
 			break
 		}
 		added = append(added, key)
 	}
 	require.ErrorContains(t, err, "database or disk is full")
 	require.NotEmpty(t, added)
-	assert.Equal(t, added, listed(t, o, outbox.ListParams{}))
+	assert.Equal(t, added, listed(t, o, outbox.Filter{}))
 	stop := run(t, o)
 	eventually(t, func() bool { // some room is left in pages, so that a few may be claimed
 		counts, err := o.Counts(t.Context())
@@ -419,7 +424,7 @@ func TestNothingIsSentFromADatabaseThatIsReadOnly(t *testing.T) {
 	enqueue(t, o, "order")
 	_, err = db.ExecContext(t.Context(), `PRAGMA query_only = ON`)
 	require.NoError(t, err)
-	_, err = o.Enqueue(t.Context(), "other", request(t, "other"))
+	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "other", Prepared: request(t, "other")})
 	require.ErrorContains(t, err, "readonly")
 	run(t, o)
 	eventually(t, func() bool { return logs.has("cannot claim entries; retrying") })

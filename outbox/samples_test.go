@@ -74,13 +74,20 @@ func newsletter(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], customers m
 
 // remind records a reminder in the transaction of its order. It is sent when it is due.
 func remind(ctx context.Context, tx *sql.Tx, o *outbox.Outbox[outbox.SQLTx], key string, p *messaging.Prepared, due time.Time) error {
-	_, err := o.EnqueueTx(ctx, tx, key, p, outbox.NotBefore(due))
+	_, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: key, Prepared: p, NotBefore: due})
 	return err
 }
 
 // login sends a one-time password ahead of any newsletters, and only while it is valid.
 func login(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], key string, p *messaging.Prepared, validUntil time.Time) error {
-	_, err := o.Enqueue(ctx, key, p, outbox.Urgent(), outbox.NotAfter(validUntil))
+	_, err := o.Enqueue(ctx, outbox.Item{Key: key, Prepared: p, NotAfter: validUntil, Urgent: true})
+	return err
+}
+
+// cron sends what is due, and returns. Start it every minute.
+func cron(ctx context.Context, o *outbox.Outbox[outbox.SQLTx]) error {
+	delivered, err := o.DeliverDue(ctx, 10_000)
+	log.Print(delivered.Accepted, " accepted, ", delivered.Rejected, " rejected, ", delivered.Unclear, " unclear")
 	return err
 }
 
@@ -131,7 +138,7 @@ func postpone(ctx context.Context, tx *sql.Tx, o *outbox.Outbox[outbox.SQLTx], k
 
 // resolve decides about every unclear entry. carriedOut finds out what happened.
 func resolve(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], carriedOut func(*messaging.Prepared) (bool, error)) error {
-	for entry, err := range o.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}) {
+	for entry, err := range o.List(ctx, outbox.Filter{State: outbox.Unclear}) {
 		if err != nil {
 			return err
 		}
@@ -171,7 +178,7 @@ func resendRejected(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], since t
 		ErrorContains: "email_template_id",
 		EnqueuedAfter: since,
 	}
-	for entry, err := range o.List(ctx, outbox.ListParams{Filter: filter}) { // look first
+	for entry, err := range o.List(ctx, filter) { // look first
 		if err != nil {
 			return err
 		}
@@ -188,7 +195,7 @@ func resendRejected(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], since t
 // sending returns the keys of the entries of an operation that are being sent.
 func sending(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], operation string) (keys []string, err error) {
 	filter := outbox.Filter{State: outbox.Sending, Operation: operation}
-	for entry, err := range o.List(ctx, outbox.ListParams{Filter: filter}) {
+	for entry, err := range o.List(ctx, filter) {
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +286,7 @@ func TestTheSamplesOfTheREADMEDoNotPostponeWhatMayHaveBeenSent(t *testing.T) {
 	onEverySample(t, func(t *testing.T, s sample) {
 		ctx := t.Context()
 		s.service.Fail("", 1, messagingtest.AnswerLost())
-		_, err := s.o.Enqueue(ctx, "reminder", email(t, "welcome"))
+		_, err := s.o.Enqueue(ctx, outbox.Item{Key: "reminder", Prepared: email(t, "welcome")})
 		require.NoError(t, err)
 		_, err = s.o.DeliverDue(ctx, 1)
 		require.NoError(t, err)
@@ -290,6 +297,15 @@ func TestTheSamplesOfTheREADMEDoNotPostponeWhatMayHaveBeenSent(t *testing.T) {
 			require.NoError(t, tx.Rollback())
 		}
 		assert.Equal(t, outbox.Unclear, s.entry(t, "reminder").State)
+	})
+}
+
+func TestTheSamplesOfTheREADMESendFromCron(t *testing.T) {
+	onEverySample(t, func(t *testing.T, s sample) {
+		_, err := s.o.Enqueue(t.Context(), outbox.Item{Key: "news", Prepared: email(t, "welcome")})
+		require.NoError(t, err)
+		require.NoError(t, cron(t.Context(), s.o))
+		assert.Equal(t, outbox.Accepted, stateOf(t, s.o, "news"))
 	})
 }
 
@@ -315,7 +331,7 @@ func TestTheSamplesOfTheREADMEResendRejectedEmails(t *testing.T) {
 		ctx, since := t.Context(), time.Now().Add(-time.Hour)
 		s.service.Fail("send email broadcast", 1, messagingtest.Status(422,
 			`{"success": false, "message": "The given data was invalid.", "errors": {"email_template_id": ["is unknown"]}}`))
-		_, err := s.o.Enqueue(ctx, "news", email(t, "welcom"))
+		_, err := s.o.Enqueue(ctx, outbox.Item{Key: "news", Prepared: email(t, "welcom")})
 		require.NoError(t, err)
 		_, err = s.o.DeliverDue(ctx, 1)
 		require.NoError(t, err)
@@ -337,7 +353,7 @@ func TestTheSamplesOfTheREADMEResendRejectedEmails(t *testing.T) {
 			require.NoError(t, err)
 			return counts.OldestPending > 0
 		})
-		require.NoError(t, s.o.Resume(ctx))
+		require.NoError(t, s.o.ResumeAll(ctx))
 		delivered, err = s.o.Deliver(ctx, "news")
 		require.NoError(t, err)
 		assert.Equal(t, 1, delivered.Accepted)
@@ -347,11 +363,11 @@ func TestTheSamplesOfTheREADMEResendRejectedEmails(t *testing.T) {
 func TestTheSamplesOfTheREADMEResolveUnclearEntries(t *testing.T) {
 	onEverySample(t, func(t *testing.T, s sample) {
 		ctx := t.Context()
-		_, err := s.o.Enqueue(ctx, "news", email(t, "welcome"))
+		_, err := s.o.Enqueue(ctx, outbox.Item{Key: "news", Prepared: email(t, "welcome")})
 		require.NoError(t, err)
 		for _, sent := range []bool{false, true} {
 			s.service.Fail("", 1, messagingtest.AnswerLost())
-			another := newBox(t, s.store, s.service.Client(), nil) // whose gates are open
+			another := newBox(t, s.store, s.service.Client(), nil) // whose breakers are closed
 			_, err := another.Deliver(ctx, "news")
 			require.NoError(t, err)
 			require.Equal(t, outbox.Unclear, s.entry(t, "news").State)

@@ -88,7 +88,7 @@ func testStoppedProcess(t *testing.T, db *database) {
 	db.endLeases(t)
 	swept, err := db.ledger.Sweep(t.Context(), 1000)
 	require.NoError(t, err)
-	require.Len(t, swept, claimed)
+	require.Equal(t, claimed, swept)
 	db.endLeases(t)
 	decisions, err := o.Resend(t.Context(), keys...)
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package outbox_test
 
 import (
-	"context"
 	"database/sql"
 	"path/filepath"
 	"sync"
@@ -47,7 +46,7 @@ func TestEnqueueAllTxAddsAllOrNone(t *testing.T) {
 			_, err = tx.enqueueAll(itemsOf(t, "d")...)
 			return err // the transaction is usable
 		}))
-		assert.ElementsMatch(t, []string{"m", "a", "z", "d"}, listed(t, o, outbox.ListParams{}))
+		assert.ElementsMatch(t, []string{"m", "a", "z", "d"}, listed(t, o, outbox.Filter{}))
 		require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
 			_, err := tx.enqueueAll(itemsOf(t, "rolled back")...)
 			require.NoError(t, err)
@@ -147,16 +146,16 @@ func TestWhatIsNoTransactionIsRejected(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close()) }()
 	for _, tx := range []outbox.SQLTx{db, conn, (*sql.Tx)(nil)} {
-		_, err := o.EnqueueTx(t.Context(), tx, "order", request(t, "order"))
+		_, err := o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t, "order")})
 		require.ErrorIs(t, err, outbox.ErrNoTransaction)
 		_, err = o.EnqueueAllTx(t.Context(), tx, itemsOf(t, "order")...)
 		require.ErrorIs(t, err, outbox.ErrNoTransaction)
 		_, err = o.DismissTx(t.Context(), tx, "order")
 		require.ErrorIs(t, err, outbox.ErrNoTransaction)
 	}
-	_, err = o.EnqueueTx(t.Context(), nil, "order", request(t, "order"))
+	_, err = o.EnqueueTx(t.Context(), nil, outbox.Item{Key: "order", Prepared: request(t, "order")})
 	require.ErrorContains(t, err, "tx must not be nil")
-	assert.Empty(t, listed(t, o, outbox.ListParams{}))
+	assert.Empty(t, listed(t, o, outbox.Filter{}))
 }
 
 func TestResendAllAndDismissAllGoThroughWhatTheFilterSelects(t *testing.T) {
@@ -197,28 +196,4 @@ func TestResendAllAndDismissAllGoThroughWhatTheFilterSelects(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, outbox.Decided{Changed: 520}, decided)
 	})
-}
-
-func TestWakeSendsTheLastAnnouncementOfMany(t *testing.T) {
-	db := openPgx(t)
-	service := newService()
-	run(t, db.new(t, service.client(t)))
-	o := db.new(t, service.client(t))
-	woken := make(chan struct{}, 1000)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		db.ledger.Listen(ctx, func() { woken <- struct{}{} })
-		close(ended)
-	}()
-	<-woken // it listens
-	first := time.Now()
-	for range 200 {
-		require.NoError(t, o.Wake(t.Context()))
-	}
-	<-woken
-	time.Sleep(100 * time.Millisecond)
-	assert.LessOrEqual(t, len(woken), 2+int(time.Since(first)/(5*time.Millisecond)))
-	cancel()
-	<-ended
 }

@@ -66,11 +66,11 @@ func (f *faulty) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claime
 	return claimed, err
 }
 
-func (f *faulty) Due(ctx context.Context) ([]ledger.Due, error) {
+func (f *faulty) Due(ctx context.Context, looks []ledger.Look) ([]ledger.Due, error) {
 	if now := f.get(); now.broken != nil {
 		return nil, now.broken
 	}
-	return f.TxLedger.Due(ctx)
+	return f.TxLedger.Due(ctx, looks)
 }
 
 func (f *faulty) Settle(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Settled, time.Time, error) {

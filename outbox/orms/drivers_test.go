@@ -39,9 +39,10 @@ func newSendingOutbox(t *testing.T, store outbox.Store[outbox.SQLTx]) *outbox.Ou
 // sendAndDecide calls the methods whose statements pass times.
 func sendAndDecide(t *testing.T, o *outbox.Outbox[outbox.SQLTx]) {
 	start := time.Now()
-	_, err := o.Enqueue(t.Context(), "order", request(t), outbox.NotBefore(start.Add(-time.Hour)), outbox.NotAfter(start.Add(time.Hour)))
+	_, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t), NotBefore: start.Add(-time.Hour),
+		NotAfter: start.Add(time.Hour)})
 	require.NoError(t, err)
-	later, err := o.Enqueue(t.Context(), "later", request(t), outbox.NotBefore(start.Add(100*24*time.Hour)))
+	later, err := o.Enqueue(t.Context(), outbox.Item{Key: "later", Prepared: request(t), NotBefore: start.Add(100 * 24 * time.Hour)})
 	require.NoError(t, err)
 	assert.WithinDuration(t, start.Add(100*24*time.Hour), later.NotBefore, time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -97,7 +97,7 @@ func TestEveryLibraryEnqueuesAndDismissesInItsTransactions(t *testing.T) {
 			require.NoError(t, err)
 			o := newOutbox(t, store)
 			require.ErrorIs(t, transaction(t, db, func(tx outbox.SQLTx) error {
-				_, err := o.EnqueueTx(t.Context(), tx, "rolled back", request(t))
+				_, err := o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "rolled back", Prepared: request(t)})
 				require.NoError(t, err)
 				return errRollback
 			}), errRollback)
@@ -127,7 +127,7 @@ func TestWhatIsNoTransactionOfALibraryIsRejected(t *testing.T) {
 	require.NoError(t, err)
 	o := newOutbox(t, store)
 	require.NoError(t, bun.NewDB(db, pgdialect.New()).RunInTx(t.Context(), nil, func(_ context.Context, tx bun.Tx) error {
-		_, err := o.EnqueueTx(t.Context(), tx, "order", request(t))
+		_, err := o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t)})
 		require.ErrorIs(t, err, outbox.ErrNoTransaction)
 		require.ErrorContains(t, err, "the field Tx")
 		return nil
@@ -136,7 +136,7 @@ func TestWhatIsNoTransactionOfALibraryIsRejected(t *testing.T) {
 		"sqlx": sqlx.NewDb(db, "pgx"), "GORM": openGORM(t, db, false).Statement.ConnPool,
 		"GORM with prepared statements": openGORM(t, db, true).Statement.ConnPool,
 	} {
-		_, err := o.EnqueueTx(t.Context(), tx, "order", request(t))
+		_, err := o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t)})
 		require.ErrorIs(t, err, outbox.ErrNoTransaction, name)
 	}
 }
@@ -150,7 +150,7 @@ func TestSQLiteTakesATransactionOfSQLX(t *testing.T) {
 	o := newOutbox(t, store)
 	tx, err := db.BeginTxx(t.Context(), nil)
 	require.NoError(t, err)
-	_, err = o.EnqueueTx(t.Context(), tx, "order", request(t))
+	_, err = o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t)})
 	require.NoError(t, end(err, tx))
 	_, err = o.Get(t.Context(), "order")
 	require.NoError(t, err)

@@ -34,11 +34,11 @@ func TestConnectionsOfMattnCanShareACache(t *testing.T) {
 	for i := range callers {
 		group.Go(func() {
 			for n := range each {
-				_, err := o.Enqueue(t.Context(), fmt.Sprintf("%d %d", i, n), request(t))
+				_, err := o.Enqueue(t.Context(), outbox.Item{Key: fmt.Sprintf("%d %d", i, n), Prepared: request(t)})
 				assert.NoError(t, err)
 				_, err = o.Counts(t.Context())
 				assert.NoError(t, err)
-				for _, err := range o.List(t.Context(), outbox.ListParams{}) {
+				for _, err := range o.List(t.Context(), outbox.Filter{}) {
 					assert.NoError(t, err)
 				}
 			}

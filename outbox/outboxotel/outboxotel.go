@@ -25,19 +25,19 @@ const (
 
 // gauges are the instruments.
 type gauges struct {
-	entries, closed, paused metric.Int64ObservableGauge
-	oldest                  metric.Float64ObservableGauge
+	entries, open, paused metric.Int64ObservableGauge
+	oldest                metric.Float64ObservableGauge
 }
 
 // Observe registers gauges that call Counts of the outbox at each collection:
 //
 //	messaging_go.outbox.entries         entries, by messaging_go.outbox.state
 //	messaging_go.outbox.oldest_pending  seconds since the oldest pending entry became due
-//	messaging_go.outbox.gate.closed     1 for each messaging_go.operation whose gate is closed in this process
-//	messaging_go.outbox.paused          1 for each messaging_go.operation that is paused, "all" for a pause of all
+//	messaging_go.outbox.breaker.open     1 for each messaging_go.operation whose breaker is open in this process
+//	messaging_go.outbox.paused          1 for each messaging_go.operation that is paused
 //
 // The entries and pauses are those of the database, so one process is enough to export
-// them. The reasons of closed gates are not exported, since they are not a closed set.
+// them. The reasons of open breakers are not exported, since they are not a closed set.
 func Observe[Tx any](o *outbox.Outbox[Tx], meter metric.Meter) (metric.Registration, error) {
 	if o == nil || meter == nil {
 		return nil, errors.New("outboxotel: observe: o and meter must not be nil")
@@ -48,8 +48,8 @@ func Observe[Tx any](o *outbox.Outbox[Tx], meter metric.Meter) (metric.Registrat
 		metric.WithDescription("Entries of the outbox by state."), metric.WithUnit("{entry}"))
 	g.oldest, problems[1] = meter.Float64ObservableGauge("messaging_go.outbox.oldest_pending",
 		metric.WithDescription("Time since the oldest pending entry became due."), metric.WithUnit("s"))
-	g.closed, problems[2] = meter.Int64ObservableGauge("messaging_go.outbox.gate.closed",
-		metric.WithDescription("Operations whose gate is closed."), metric.WithUnit("{gate}"))
+	g.open, problems[2] = meter.Int64ObservableGauge("messaging_go.outbox.breaker.open",
+		metric.WithDescription("Operations whose breaker is open."), metric.WithUnit("{breaker}"))
 	g.paused, problems[3] = meter.Int64ObservableGauge("messaging_go.outbox.paused",
 		metric.WithDescription("Operations that are paused."), metric.WithUnit("{operation}"))
 	if err := errors.Join(problems[:]...); err != nil {
@@ -61,7 +61,7 @@ func Observe[Tx any](o *outbox.Outbox[Tx], meter metric.Meter) (metric.Registrat
 			g.observe(to, counts)
 		}
 		return err
-	}, g.entries, g.oldest, g.closed, g.paused)
+	}, g.entries, g.oldest, g.open, g.paused)
 	if err != nil {
 		return nil, fmt.Errorf("outboxotel: observe: %w", err)
 	}
@@ -74,8 +74,8 @@ func (g *gauges) observe(to metric.Observer, c outbox.Counts) {
 		to.ObserveInt64(g.entries, int64(n), metric.WithAttributes(stateKey.String(string(state))))
 	}
 	to.ObserveFloat64(g.oldest, c.OldestPending.Seconds())
-	for operation := range c.Gates {
-		to.ObserveInt64(g.closed, 1, metric.WithAttributes(operationKey.String(operation)))
+	for operation := range c.Breakers {
+		to.ObserveInt64(g.open, 1, metric.WithAttributes(operationKey.String(operation)))
 	}
 	for _, operation := range c.Paused {
 		to.ObserveInt64(g.paused, 1, metric.WithAttributes(operationKey.String(operation)))

@@ -32,7 +32,7 @@ func TestObserveExportsWhatCountsReturns(t *testing.T) {
 
 	p, err := messaging.EventTriggerParams{EventID: "no such event", Email: "ada@example.com", Values: map[string]any{}}.Prepare()
 	require.NoError(t, err)
-	_, err = o.Enqueue(t.Context(), "order", p)
+	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: p})
 	require.NoError(t, err)
 	service.Fail("", 1, messagingtest.Status(403))
 	_, err = o.Deliver(t.Context(), "order")
@@ -45,7 +45,7 @@ func TestObserveExportsWhatCountsReturns(t *testing.T) {
 		assert.Equal(t, n, got["messaging_go.outbox.entries messaging_go.outbox.state="+state], state)
 	}
 	assert.Contains(t, got, "messaging_go.outbox.oldest_pending ")
-	assert.InDelta(t, 1, got["messaging_go.outbox.gate.closed messaging_go.operation=trigger event"], 0)
+	assert.InDelta(t, 1, got["messaging_go.outbox.breaker.open messaging_go.operation=trigger event"], 0)
 	assert.InDelta(t, 1, got["messaging_go.outbox.paused messaging_go.operation=all"], 0)
 	assert.InDelta(t, 1, got["messaging_go.outbox.paused messaging_go.operation=create event"], 0)
 	assert.Len(t, got, 10, "and nothing else")

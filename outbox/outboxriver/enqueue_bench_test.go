@@ -19,6 +19,11 @@ import (
 	"github.com/messaging-go/messaging/outbox/postgres"
 )
 
+// plainJob is a job without arguments, like those of outboxriver.
+type plainJob struct{}
+
+func (plainJob) Kind() string { return "plain" }
+
 // BenchmarkEnqueueTx compares EnqueueTx with an INSERT of the same bytes and InsertTx of
 // River.
 func BenchmarkEnqueueTx(b *testing.B) {
@@ -38,11 +43,11 @@ func BenchmarkEnqueueTx(b *testing.B) {
 		To: messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})}.Prepare()
 	require.NoError(b, err)
 	insertJob := func(ctx context.Context, tx pgx.Tx, key string) error {
-		_, err := jobs.InsertTx(ctx, tx, outboxriver.Permit{Keys: []string{key}}, nil)
+		_, err := jobs.InsertTx(ctx, tx, plainJob{}, nil)
 		return err
 	}
 	pgtest.CompareInserts(b, pool, prepared.Body(), insertJob, func(ctx context.Context, tx pgx.Tx, key string) error {
-		_, err := outboxriver.EnqueueTx(ctx, jobs, o, tx, key, prepared)
+		_, err := outboxriver.EnqueueTx(ctx, jobs, o, tx, outbox.Item{Key: key, Prepared: prepared})
 		return err
 	})
 }

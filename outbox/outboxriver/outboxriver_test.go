@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"sync"
 	"testing"
 	"time"
 
@@ -59,7 +56,6 @@ func (s *stage) process(t *testing.T) (*outbox.Outbox[pgx.Tx], *river.Client[pgx
 // start starts a River client that works for an outbox.
 func start(t *testing.T, s *stage, o *outbox.Outbox[pgx.Tx]) *river.Client[pgx.Tx] {
 	config := &river.Config{
-		Queues: map[string]river.QueueConfig{outboxriver.Queue: {MaxWorkers: 4, FetchCooldown: 5 * time.Millisecond}},
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	outboxriver.Register(river.NewWorkers(), config, o)
@@ -103,10 +99,6 @@ func TestEachEntryIsSentOnceByThreeClients(t *testing.T) {
 			_, err := outboxriver.EnqueueAllTx(t.Context(), client, o, tx, items...)
 			return err
 		}))
-		for i := 0; i < n; i += 20 { // the same keys again, so that clients meet
-			_, err := client.Insert(t.Context(), outboxriver.Permit{Keys: keys[i:]}, nil)
-			require.NoError(t, err)
-		}
 	}
 	eventually(t, func() bool {
 		counts, err := o.Counts(t.Context())
@@ -122,99 +114,63 @@ func TestEachEntryIsSentOnceByThreeClients(t *testing.T) {
 	}
 	var personal int
 	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE args::text LIKE '%ada%'`).Scan(&personal))
-	assert.Zero(t, personal, "a permit contains only keys")
+	assert.Zero(t, personal, "a job contains nothing of a request")
 }
 
-func TestEnqueueTxAddsEntryAndPermitTogether(t *testing.T) {
+func TestEnqueueTxAddsEntryAndJobTogether(t *testing.T) {
 	s := newStage(t)
 	o, client := s.process(t)
-	enqueue := func(key string, end error, opts ...outbox.EnqueueOption) {
+	enqueue := func(item outbox.Item, end error) {
+		item.Prepared = s.request(t, item.Key)
 		err := pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
-			_, err := outboxriver.EnqueueTx(t.Context(), client, o, tx, key, s.request(t, key), opts...)
+			_, err := outboxriver.EnqueueTx(t.Context(), client, o, tx, item)
 			require.NoError(t, err)
 			return end
 		})
 		require.ErrorIs(t, err, end)
 	}
-	enqueue("rolled back", assert.AnError)
-	enqueue("committed", nil)
-	enqueue("scheduled", nil, outbox.NotBefore(time.Now().Add(time.Hour)))
+	enqueue(outbox.Item{Key: "rolled back"}, assert.AnError)
+	enqueue(outbox.Item{Key: "committed"}, nil)
+	enqueue(outbox.Item{Key: "scheduled", NotBefore: time.Now().Add(time.Hour)}, nil)
 	eventually(t, func() bool {
 		entry, err := o.Get(t.Context(), "committed")
 		require.NoError(t, err)
 		return entry.State == outbox.Accepted
 	})
 	assert.Len(t, s.service.Triggers(), 1)
-	var available, later int
-	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*), count(*) FILTER (WHERE state = 'scheduled') FROM river_job
-		WHERE args->'keys' ? 'rolled back' OR args->'keys' ? 'scheduled'`).Scan(&available, &later))
-	assert.Equal(t, []int{1, 1}, []int{available, later})
+	scheduled, err := o.Get(t.Context(), "scheduled")
+	require.NoError(t, err)
+	assert.Equal(t, outbox.Pending, scheduled.State)
 }
 
 func TestNothingIsStrandedWhenRiverIsTheOnlyEngine(t *testing.T) {
 	s := newStage(t)
 	o, _ := s.process(t)
-	_, err := o.Enqueue(t.Context(), "without a permit", s.request(t, "4711"))
+	_, err := o.Enqueue(t.Context(), outbox.Item{Key: "without a job", Prepared: s.request(t, "4711")})
 	require.NoError(t, err)
-	require.NoError(t, o.Pause(t.Context()))
-	_, err = o.Enqueue(t.Context(), "paused", s.request(t, "4712"))
+	require.NoError(t, o.PauseAll(t.Context()))
+	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "paused", Prepared: s.request(t, "4712")})
 	require.NoError(t, err)
-	require.NoError(t, o.Resume(t.Context()))
+	require.NoError(t, o.ResumeAll(t.Context()))
 	eventually(t, func() bool { return len(s.service.Triggers()) == 2 })
 }
 
-// TestAJobWaitsWhileTheGateIsClosed also shows that an entry whose job has ended has a
-// new permit.
-func TestAJobWaitsWhileTheGateIsClosed(t *testing.T) {
+func TestAJobOfAProcessThatIsGoneStrandsNothing(t *testing.T) {
 	s := newStage(t)
-	var mu sync.Mutex
-	status, retryAfter := http.StatusUnauthorized, ""
-	respond := func(code int, after string) {
-		mu.Lock()
-		defer mu.Unlock()
-		status, retryAfter = code, after
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		w.Header().Set("Retry-After", retryAfter)
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(`{"success": true, "data": true}`))
+	o, client := s.process(t)
+	require.NoError(t, client.Stop(t.Context()))
+	require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
+		_, err := outboxriver.EnqueueTx(t.Context(), client, o, tx, outbox.Item{Key: "first", Prepared: s.request(t, "first")})
+		return err
 	}))
-	t.Cleanup(server.Close)
-	store, err := postgres.New(t.Context(), s.pool)
+	_, err := s.pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now(), attempt = 1 WHERE state = 'available'`)
 	require.NoError(t, err)
-	sender, err := messaging.NewClient(server.URL, "test-key-1")
-	require.NoError(t, err)
-	o, err := outbox.New(store, sender)
-	require.NoError(t, err)
-	client := start(t, s, o)
-	enqueue := func(key string) {
-		require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
-			_, err := outboxriver.EnqueueTx(t.Context(), client, o, tx, key, s.request(t, key))
-			return err
-		}))
-	}
-	state := func(key string) outbox.Entry {
-		entry, err := o.Get(t.Context(), key)
+	began := time.Now()
+	o, _ = s.process(t)
+	eventually(t, func() bool {
+		entry, err := o.Get(t.Context(), "first")
 		require.NoError(t, err)
-		return entry
-	}
-	permits := func(state string) (n int) {
-		require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job
-			WHERE kind = 'messaging_outbox_permit' AND state = $1::text::river_job_state`, state).Scan(&n))
-		return n
-	}
-	enqueue("order")
-	eventually(t, func() bool { return state("order").Attempts >= 3 })
-	assert.Equal(t, 1, permits("running"), "the job waits")
-	assert.Zero(t, permits("scheduled")+permits("completed"))
-	respond(http.StatusOK, "")
-	eventually(t, func() bool { return state("order").State == outbox.Accepted })
-
-	respond(http.StatusTooManyRequests, "60") // longer than a job waits
-	enqueue("later")
-	eventually(t, func() bool { return permits("scheduled") == 1 })
-	assert.Equal(t, outbox.Pending, state("later").State)
-	eventually(t, func() bool { return permits("completed") == 2 })
+		return entry.State == outbox.Accepted
+	})
+	assert.Less(t, time.Since(began), 20*time.Second)
 }

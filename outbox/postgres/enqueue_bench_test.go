@@ -28,7 +28,7 @@ func BenchmarkEnqueueTx(b *testing.B) {
 	require.NoError(b, err)
 	nothing := func(context.Context, pgx.Tx, string) error { return nil }
 	pgtest.CompareInserts(b, pool, prepared.Body(), nothing, func(ctx context.Context, tx pgx.Tx, key string) error {
-		_, err := o.EnqueueTx(ctx, tx, key, prepared)
+		_, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: key, Prepared: prepared})
 		return err
 	})
 }

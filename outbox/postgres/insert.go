@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
@@ -19,20 +22,17 @@ type newEntry struct {
 	Digest    string `json:"digest"`
 	Sealed    bool   `json:"sealed"`
 	Urgent    bool   `json:"urgent"`
-	NotBefore int64  `json:"not_before"`
+	NotBefore *int64 `json:"not_before"`
 	NotAfter  *int64 `json:"not_after"`
 }
 
-func newEntryOf(ordinal int, e ledger.NewEntry) newEntry {
-	n := newEntry{ordinal, e.Key, e.Operation, hex.EncodeToString(e.Digest), e.Sealed, e.Urgent, 0, nil}
-	if !e.NotBefore.IsZero() {
-		n.NotBefore = e.NotBefore.UnixMilli()
+// milliseconds returns nil for the zero time.
+func milliseconds(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
 	}
-	if !e.NotAfter.IsZero() {
-		after := e.NotAfter.UnixMilli()
-		n.NotAfter = &after
-	}
-	return n
+	n := t.UnixMilli()
+	return &n
 }
 
 // asInput returns the entries as an array of JSON, with the bodies as base64. The bodies can
@@ -50,7 +50,8 @@ func asInput(entries []ledger.NewEntry) string {
 		if i > 0 {
 			input.WriteByte(',')
 		}
-		input.WriteString(strings.TrimSuffix(asJSON(newEntryOf(i, e)), "}\n"))
+		input.WriteString(strings.TrimSuffix(asJSON(newEntry{i, e.Key, e.Operation, hex.EncodeToString(e.Digest), e.Sealed, e.Urgent,
+			milliseconds(e.NotBefore), milliseconds(e.NotAfter)}), "}\n"))
 		input.WriteString(`,"body":"`)
 		body := base64.NewEncoder(base64.StdEncoding, &input)
 		_, _ = body.Write(e.Body) // a strings.Builder returns no error
@@ -71,24 +72,41 @@ func (l *base) Insert(ctx context.Context, entries []ledger.NewEntry) (inserted 
 	return inserted, err
 }
 
-// These are tables of new entries. That of one, the usual case in a transaction, takes half
-// the time.
 const (
-	inputColumns = `(n, key, operation, digest, body, sealed, urgent, not_before, not_after)`
-	inputOfOne   = `(VALUES (0, $2::text, $3::text, $4::bytea, $5::bytea, $6::boolean, $7::boolean, $8::bigint, $9::bigint))
-		AS i` + inputColumns
-	inputOfMany = `(SELECT n, key, operation, decode(digest, 'hex'), decode(body, 'base64'), sealed, urgent, not_before, not_after
-		FROM json_to_recordset($2::text::json) AS i(n integer, key text, operation text, digest text, body text, sealed boolean,
-			urgent boolean, not_before bigint, not_after bigint)) AS i` + inputColumns
+	// times are the expressions for created_at, not_before, due_since and not_after of an
+	// entry, from the times given to Enqueue.
+	times = `statement_timestamp(), CASE WHEN %[1]s > statement_timestamp() THEN %[1]s ELSE 'epoch' END,
+		greatest(%[1]s, statement_timestamp()), %[2]s`
+	insertColumns = `INSERT INTO {entry} (key, operation, digest, body, sealed, urgent, created_at, not_before, due_since, not_after) `
+	unlessPresent = ` ON CONFLICT (key) DO NOTHING RETURNING id, `
 )
 
-// inputOf returns one of these tables and its arguments. $1 is for the key of the database.
-func (l *base) inputOf(entries []ledger.NewEntry) (table string, args []any) {
-	if len(entries) != 1 {
-		return inputOfMany, []any{l.key, asInput(entries)}
+// insertOne is for the usual case, one entry in a transaction of pgx, whose connection is known
+// to belong to the database. Its plan has no table but that of the entries.
+var insertOne = insertColumns + `VALUES ($1, $2, $3, $4, $5, $6, ` + fmt.Sprintf(times, "$7::timestamptz", "$8::timestamptz") + `)` +
+	unlessPresent + `created_at`
+
+// insertOne adds an entry. It returns false if its key exists.
+func (l *pgxLedger) insertOne(ctx context.Context, tx pgx.Tx, e ledger.NewEntry) (inserted ledger.Inserted, done bool, err error) {
+	if l.closed.Load() {
+		return inserted, false, ledger.ErrClosed
 	}
-	e, n := entries[0], newEntryOf(0, entries[0])
-	return inputOfOne, []any{l.key, e.Key, e.Operation, e.Digest, e.Body, e.Sealed, e.Urgent, n.NotBefore, n.NotAfter}
+	var notBefore, notAfter *time.Time
+	for to, t := range map[**time.Time]time.Time{&notBefore: e.NotBefore, &notAfter: e.NotAfter} {
+		if !t.IsZero() {
+			t = time.UnixMilli(t.UnixMilli())
+			*to = &t
+		}
+	}
+	err = pgxQuerier{tx}.query(ctx, l.one, []any{e.Key, e.Operation, e.Digest, e.Body, e.Sealed, e.Urgent, notBefore, notAfter},
+		func(row scanFunc) error {
+			var id int64
+			var at time.Time
+			err := row(&id, &at)
+			inserted, done = e.Inserted(id, at), true
+			return err
+		})
+	return inserted, done, err
 }
 
 // insert adds the entries whose keys do not exist yet, in one statement. own is true if
@@ -109,21 +127,19 @@ func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry,
 	}
 	inserted := make([]ledger.Inserted, len(entries))
 	done := make([]bool, len(entries))
-	input, args := l.inputOf(entries)
-	err := l.run(ctx, q, `INSERT INTO {entry} (key, operation, digest, body, sealed, urgent, created_at, not_before, due_since, not_after)
-		SELECT key, operation, digest, body, sealed, urgent, statement_timestamp(), due, due,
-			'epoch'::timestamptz + not_after * interval '1 millisecond'
-		FROM (SELECT *, greatest(statement_timestamp(), 'epoch'::timestamptz + not_before * interval '1 millisecond') AS due
-			FROM `+input+`) AS input
+	const millisecond = ` * interval '1 millisecond' + 'epoch'::timestamptz`
+	err := l.run(ctx, q, insertColumns+`SELECT key, operation, decode(digest, 'hex'), decode(body, 'base64'), sealed, urgent,
+			`+fmt.Sprintf(times, `(not_before`+millisecond+`)`, `not_after`+millisecond)+`
+		FROM json_to_recordset($2::text::json) AS i(n integer, key text, operation text, digest text, body text, sealed boolean,
+			urgent boolean, not_before bigint, not_after bigint)
 		WHERE EXISTS (SELECT 1 FROM {meta} WHERE digest_key = $1::bytea) AND `+condition+`
-		ORDER BY n ON CONFLICT (key) DO NOTHING
-		RETURNING id, key, `+micros(`created_at`)+`, `+micros(`not_before`), args, func(row scanFunc) error {
+		ORDER BY n`+unlessPresent+`key, `+micros(`created_at`), []any{l.key, asInput(entries)}, func(row scanFunc) error {
 		var id int64
 		var key string
-		var at, due *int64
-		err := row(&id, &key, &at, &due)
+		var at *int64
+		err := row(&id, &key, &at)
 		if i, ok := index[key]; ok && err == nil {
-			inserted[i], done[i] = entries[i].Inserted(id, timeOf(at), timeOf(due)), true
+			inserted[i], done[i] = entries[i].Inserted(id, timeOf(at)), true
 		}
 		return err
 	})
@@ -186,10 +202,7 @@ func (l *base) findPresent(ctx context.Context, q querier, entries []ledger.NewE
 
 // whyMissing returns why an entry was neither added nor found.
 func (l *base) whyMissing(ctx context.Context, q querier, key string) error {
-	same := false
-	err := l.run(ctx, q, `SELECT count(*) > 0 FROM {meta} WHERE digest_key = $1::bytea`, []any{l.key}, func(row scanFunc) error {
-		return row(&same)
-	})
+	same, err := l.isSame(ctx, q)
 	switch {
 	case err != nil:
 		return err
@@ -197,6 +210,14 @@ func (l *base) whyMissing(ctx context.Context, q querier, key string) error {
 		return ledger.ErrOtherDatabase
 	}
 	return fmt.Errorf("entry %q: %w", key, errGone)
+}
+
+// isSame reports whether a transaction belongs to the database of the ledger.
+func (l *base) isSame(ctx context.Context, q querier) (same bool, err error) {
+	err = l.run(ctx, q, `SELECT count(*) > 0 FROM {meta} WHERE digest_key = $1::bytea`, []any{l.key}, func(row scanFunc) error {
+		return row(&same)
+	})
+	return same, err
 }
 
 var errGone = errors.New("another transaction has added or deleted it at the same time")

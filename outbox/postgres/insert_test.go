@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -28,7 +29,8 @@ func TestTheInputHoldsEveryEntryAsItIs(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(asInput(entries)), &read))
 	require.Len(t, read, len(entries))
 	for i, e := range entries {
-		assert.Equal(t, newEntryOf(i, e), read[i].newEntry)
+		assert.Equal(t, newEntry{i, e.Key, e.Operation, hex.EncodeToString(e.Digest), e.Sealed, e.Urgent, milliseconds(e.NotBefore),
+			milliseconds(e.NotAfter)}, read[i].newEntry)
 		assert.Equal(t, string(e.Body), string(read[i].Body))
 	}
 	assert.JSONEq(t, `[]`, asInput(nil))

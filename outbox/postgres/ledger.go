@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,7 +15,7 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// base implements [ledger.Ledger] except Listen, with any driver. Arrays are passed as
+// base implements [ledger.Ledger], with any driver. Arrays are passed as
 // JSON, which every driver supports.
 //
 // Statements that change several rows lock them in the order of their ids, so they never
@@ -21,12 +23,11 @@ import (
 // state that they do not search for, because a planner without statistics would prefer
 // the partial index of that state.
 type base struct {
-	pool    pool
-	schema  string // quoted
-	names   *strings.Replacer
-	channel string
-	key     []byte
-	closed  atomic.Bool
+	pool   pool
+	schema string // quoted
+	names  *strings.Replacer
+	key    []byte
+	closed atomic.Bool
 	// isolated is true if transactions of the ledger have to ask for READ COMMITTED.
 	isolated atomic.Bool
 }
@@ -40,12 +41,16 @@ func (l *base) open(ctx context.Context) error {
 	if err := l.findSchema(ctx); err != nil {
 		return err
 	}
-	version, err := l.version(ctx)
-	if err == nil {
-		err = checkVersion(version)
-	}
-	if err != nil {
+	version, err := l.version(ctx, l.pool)
+	switch {
+	case err != nil:
 		return err
+	case version == 0:
+		return errors.New("the tables are missing: call postgres.Migrate(ctx, db)")
+	case version < len(steps):
+		return errors.New("the tables are those of an earlier version: call postgres.Migrate(ctx, db)")
+	case version > len(steps):
+		return newerThanKnown(version)
 	}
 	return l.pool.query(ctx, `SELECT current_setting('default_transaction_isolation') <> 'read committed'`, nil, func(row scanFunc) error {
 		var isolated bool
@@ -127,58 +132,76 @@ func rowsIn[T any](ctx context.Context, l *base, q querier, scan func(scanFunc) 
 // DigestKey implements ledger.Ledger.
 func (l *base) DigestKey() []byte { return l.key }
 
-// paused is the condition that an operation is paused.
-const paused = `EXISTS (SELECT 1 FROM {pause} WHERE operation IN ('', %s))`
+// notPaused is the condition that an operation is not paused.
+const notPaused = `NOT EXISTS (SELECT 1 FROM {pause} WHERE operation = `
 
-// operationsIn returns a table "op" of the operations with entries in a state. It reads
-// one row of the state's index for each.
-func operationsIn(state ledger.State) string {
-	first := fmt.Sprintf(`SELECT operation FROM {entry} WHERE state = %d`, state)
-	return `WITH RECURSIVE op(name) AS ((` + first + ` ORDER BY operation LIMIT 1) UNION ALL
-		SELECT (` + first + ` AND operation > name ORDER BY operation LIMIT 1) FROM op WHERE name IS NOT NULL)`
+// look is the JSON form of a ledger.Look.
+type look struct {
+	Ordinal   int         `json:"n"`
+	Operation string      `json:"operation"`
+	Lane      ledger.Lane `json:"lane"`
+	Timed     bool        `json:"timed"`
+	Time      int64       `json:"time"`
+	ID        int64       `json:"id"`
 }
 
+func lookOf(ordinal int, l ledger.Look) look {
+	if l.Timed && l.After.Time == 0 { // after those that wait for no time
+		l.After.ID = math.MaxInt64
+	}
+	return look{ordinal, l.Operation, l.Lane, l.Timed, l.After.Time, l.After.ID}
+}
+
+// afterPosition is the condition that an entry comes after a position.
+const afterPosition = `(not_before, id) > ('epoch'::timestamptz + %s * interval '1 microsecond', %s)`
+
 // Due implements ledger.Ledger.
-func (l *base) Due(ctx context.Context) ([]ledger.Due, error) {
+func (l *base) Due(ctx context.Context, looks []ledger.Look) ([]ledger.Due, error) {
+	wire := make([]look, len(looks))
+	for i, look := range looks {
+		wire[i] = lookOf(i, look)
+	}
 	return rowsOf(ctx, l, func(row scanFunc) (d ledger.Due, err error) {
+		var n int
 		var wait int64
-		err = row(&d.Operation, &d.Urgent, &wait, &d.Paused)
-		d.Wait = ledger.DueIn(wait)
+		err = row(&n, &wait, &d.Paused)
+		d.Class, d.Wait = looks[n].Class, ledger.Milliseconds(max(wait, 0))
 		return d, err
-	}, operationsIn(ledger.Pending)+` SELECT name, class.urgent,
-			ceil(extract(epoch FROM first.not_before - statement_timestamp()) * 1000)::bigint,
-			`+fmt.Sprintf(paused, "name")+`
-		FROM op CROSS JOIN (VALUES (false), (true)) AS class (urgent)
-		CROSS JOIN LATERAL (SELECT not_before FROM {entry} WHERE state = 0 AND operation = name AND urgent = class.urgent
-			ORDER BY not_before LIMIT 1) AS first
-		WHERE name IS NOT NULL ORDER BY name, class.urgent`)
+	}, `SELECT n, ceil(extract(epoch FROM first.not_before - statement_timestamp()) * 1000)::bigint, NOT `+notPaused+`look.operation)
+		FROM json_to_recordset($1::text::json) AS look(n integer, operation text, lane smallint, timed boolean, time bigint, id bigint)
+		CROSS JOIN LATERAL (SELECT not_before FROM {entry} WHERE state = 0 AND operation = look.operation AND lane = look.lane
+			AND `+fmt.Sprintf(afterPosition, "look.time", "look.id")+`
+			AND not_before <= CASE WHEN look.timed THEN 'infinity'::timestamptz ELSE 'epoch' END
+			AND (not_after IS NULL OR not_after > statement_timestamp())
+			ORDER BY not_before, id LIMIT 1) AS first`, asJSON(wire))
 }
 
 // Claim implements ledger.Ledger.
 func (l *base) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed, error) {
-	args := []any{claim.Token[:], claim.Owner, claim.Lease.Milliseconds(), claim.Limit, claim.Operation, claim.MaxBytes, claim.OneAnyway}
-	chosen, order := `state = 0 AND urgent = $8::boolean`, `not_before, id`
+	args := []any{claim.Token[:], claim.Lease.Milliseconds(), claim.Limit, claim.Operation, claim.MaxBytes, claim.OneAnyway}
+	var chosen string
 	if claim.Keys == nil {
-		args = append(args, claim.Urgent)
+		from := lookOf(0, claim.Look)
+		args = append(args, from.Lane, from.Timed, from.Time, from.ID)
+		chosen = `state = 0 AND lane = $7::smallint AND ` + fmt.Sprintf(afterPosition, "$9::bigint", "$10::bigint") +
+			` AND not_before <= CASE WHEN $8::boolean THEN statement_timestamp() ELSE 'epoch' END`
 	} else {
-		chosen = `state + 0 = 0 AND key = ANY(ARRAY(SELECT json_array_elements_text($8::text::json)))`
 		args = append(args, asJSON(claim.Keys))
-	}
-	if claim.Newest {
-		order = `not_before DESC, id DESC`
+		chosen = `state + 0 = 0 AND key = ANY(ARRAY(SELECT json_array_elements_text($7::text::json)))
+			AND not_before <= statement_timestamp()`
 	}
 	return rowsOf(ctx, l, scanClaimed, `
 		WITH due AS MATERIALIZED (
-			SELECT id, not_before, COALESCE(octet_length(body), 0) AS size FROM {entry} WHERE `+chosen+` AND operation = $5::text
-			AND not_before <= statement_timestamp() AND (not_after IS NULL OR not_after > statement_timestamp())
-			AND {durable} AND NOT `+fmt.Sprintf(paused, "$5::text")+`
-			ORDER BY `+order+` LIMIT $4::bigint FOR UPDATE SKIP LOCKED
+			SELECT id, not_before, COALESCE(octet_length(body), 0) AS size FROM {entry} WHERE `+chosen+` AND operation = $4::text
+			AND (not_after IS NULL OR not_after > statement_timestamp())
+			AND {durable} AND `+notPaused+`$4::text)
+			ORDER BY not_before, id LIMIT $3::bigint FOR UPDATE SKIP LOCKED
 		), fitting AS (
-			SELECT id FROM (SELECT id, sum(size) OVER w AS total, row_number() OVER w AS n FROM due WINDOW w AS (ORDER BY `+order+`)) AS sized
-			WHERE total <= $6::bigint OR $7::boolean AND n = 1
+			SELECT id FROM (SELECT id, sum(size) OVER w AS total, row_number() OVER w AS n FROM due WINDOW w AS (ORDER BY not_before, id)) AS sized
+			WHERE total <= $5::bigint OR $6::boolean AND n = 1
 		)
-		UPDATE {entry} e SET state = 1, attempts = attempts + 1, token = $1::bytea, owner = $2::text,
-			claimed_at = clock_timestamp(), lease_until = clock_timestamp() + $3::bigint * interval '1 millisecond'
+		UPDATE {entry} e SET state = 1, attempts = attempts + 1, token = $1::bytea,
+			claimed_at = clock_timestamp(), lease_until = clock_timestamp() + $2::bigint * interval '1 millisecond'
 		WHERE id = ANY(ARRAY(SELECT id FROM fitting))
 		RETURNING `+claimedColumns, args...)
 }
@@ -188,7 +211,8 @@ func (l *base) Unclaim(ctx context.Context, token ledger.Token) (int, error) {
 	return l.change(ctx, `WITH chosen AS MATERIALIZED (
 			SELECT id FROM {entry} WHERE state IN (1, 4) AND token = $1::bytea ORDER BY id FOR UPDATE
 		), changed AS (
-			UPDATE {entry} SET state = 0, token = NULL, lease_until = NULL, settled_at = NULL, error = ''
+			UPDATE {entry} SET state = 0, attempts = attempts - 1, token = NULL, lease_until = NULL, settled_at = NULL,
+				error = CASE WHEN state = 1 THEN error ELSE '' END
 			WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND state + 0 IN (1, 4) AND token = $1::bytea RETURNING 1)`, token[:])
 }
 
@@ -212,19 +236,20 @@ const outcomesSQL = `s AS MATERIALIZED (
 		returned boolean))`
 
 // settleSQL keeps a delivery that is unknown while the entry is pending, because the entry
-// was unclear before it was resent.
+// was unclear before it was resent. An entry can be rejected by its NotAfter before it turns
+// out that an earlier send was accepted.
 var settleSQL = `WITH ` + outcomesSQL + `, locked AS MATERIALIZED (
 			SELECT e.id FROM {entry} e WHERE e.id = ANY(ARRAY(SELECT id FROM s)) ORDER BY e.id FOR UPDATE SKIP LOCKED
 		), changed AS (
 			UPDATE {entry} e SET state = s.state, error = s.error,
-				delivery = CASE WHEN s.state = 0 AND e.delivery = 0 AND e.state = 1 THEN 0 ELSE s.delivery END,
+				delivery = CASE WHEN s.state = 0 AND e.delivery = 0 THEN 0 ELSE s.delivery END,
 				body = CASE WHEN s.state = 2 THEN NULL ELSE e.body END,
 				not_before = CASE WHEN s.state = 0 THEN clock_timestamp() + s.wait * interval '1 millisecond' ELSE e.not_before END,
 				settled_at = CASE WHEN s.state <> 0 THEN statement_timestamp() END,
-				refusals = s.denials, denied_at = CASE WHEN s.denied THEN statement_timestamp() ELSE e.denied_at END,
+				denials = s.denials, denied_at = CASE WHEN s.denied THEN statement_timestamp() ELSE e.denied_at END,
 				attempts = e.attempts - s.returned::integer, lease_until = NULL
 			FROM s WHERE e.id = s.id AND e.id = ANY(ARRAY(SELECT id FROM locked)) AND e.token = s.token
-				AND (e.state + 0 IN (1, 4) OR e.state + 0 = 0 AND s.state IN (2, 3) OR e.state + 0 = 5 AND s.state = 2)
+				AND (e.state + 0 IN (1, 4) OR e.state + 0 = 0 AND s.state IN (2, 3) OR e.state + 0 IN (3, 5) AND s.state = 2)
 			RETURNING s.n
 		)
 		SELECT n, CASE WHEN n IN (SELECT n FROM changed) THEN 1
@@ -276,19 +301,13 @@ func (l *base) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled [
 }
 
 // Sweep implements ledger.Ledger.
-func (l *base) Sweep(ctx context.Context, limit int) ([]ledger.Swept, error) {
-	return rowsOf(ctx, l, func(row scanFunc) (s ledger.Swept, err error) {
-		var guard int64
-		err = row(&s.ID, &guard)
-		s.Guard = time.Duration(guard) * time.Millisecond
-		return s, err
-	}, `WITH expired AS MATERIALIZED (
+func (l *base) Sweep(ctx context.Context, limit int) (int, error) {
+	return l.change(ctx, `WITH expired AS MATERIALIZED (
 			SELECT id FROM {entry} WHERE state = 1 AND lease_until < statement_timestamp() ORDER BY id LIMIT $1::bigint FOR UPDATE SKIP LOCKED
-		)
-		UPDATE {entry} SET state = 4, delivery = 0, settled_at = clock_timestamp(), error = $2::text,
-			lease_until = clock_timestamp() + (lease_until - claimed_at)
-		WHERE id = ANY(ARRAY(SELECT id FROM expired))
-		RETURNING id, (extract(epoch FROM lease_until - settled_at) * 1000)::bigint`, limit, ledger.SweptError)
+		), changed AS (
+			UPDATE {entry} SET state = 4, settled_at = clock_timestamp(), error = $2::text,
+				lease_until = clock_timestamp() + (lease_until - claimed_at)
+			WHERE id = ANY(ARRAY(SELECT id FROM expired)) RETURNING 1)`, limit, ledger.SweptError)
 }
 
 // Expire implements ledger.Ledger.
@@ -300,18 +319,16 @@ func (l *base) Expire(ctx context.Context, limit int) ([]ledger.Entry, error) {
 		WHERE id = ANY(ARRAY(SELECT id FROM over)) RETURNING `+entryColumns, limit, ledger.ExpiredError)
 }
 
-// StillSwept implements ledger.Ledger.
-func (l *base) StillSwept(ctx context.Context, ids []int64) ([]ledger.Entry, error) {
-	return rowsOf(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM {entry}
-		WHERE id = ANY(ARRAY(SELECT json_array_elements_text($1::text::json)::bigint))
-		AND state + 0 = 4 AND lease_until IS NOT NULL ORDER BY id`, asJSON(ids))
-}
+// acceptedOperations is a table "op" of the operations of which entries were accepted. It
+// reads one row of their index for each.
+const acceptedOperations = `WITH RECURSIVE op(name) AS ((SELECT operation FROM {entry} WHERE state = 2 ORDER BY operation LIMIT 1) UNION ALL
+	SELECT (SELECT operation FROM {entry} WHERE state = 2 AND operation > name ORDER BY operation LIMIT 1) FROM op WHERE name IS NOT NULL)`
 
 // Purge implements ledger.Ledger.
 func (l *base) Purge(ctx context.Context, keep time.Duration, limit int) (n int, err error) {
 	const before = `settled_at < statement_timestamp() - $1::bigint * interval '1 millisecond'`
 	for _, old := range []string{
-		operationsIn(ledger.Accepted) + `, old AS MATERIALIZED (SELECT e.id FROM op CROSS JOIN LATERAL (
+		acceptedOperations + `, old AS MATERIALIZED (SELECT e.id FROM op CROSS JOIN LATERAL (
 			SELECT id FROM {entry} WHERE state = 2 AND operation = name AND ` + before + ` LIMIT $2::bigint) AS e LIMIT $2::bigint)`,
 		`WITH old AS MATERIALIZED (SELECT id FROM {entry} WHERE state = 5 AND ` + before + ` LIMIT $2::bigint)`,
 	} {
@@ -398,7 +415,7 @@ func (l *base) Counts(ctx context.Context) (counts ledger.Counts, err error) {
 	}
 	var age int64
 	columns = append(columns, `COALESCE(extract(epoch FROM statement_timestamp() -
-		(SELECT min(least(due_since, not_before)) FROM {entry} WHERE state = 0)) * 1000, 0)::bigint`)
+		(SELECT min(due_since) FROM {entry} WHERE state = 0)) * 1000, 0)::bigint`)
 	into = append(into, &age)
 	err = l.own(ctx, func(q querier) error {
 		return l.run(ctx, q, `SELECT `+strings.Join(columns, `, `), nil, func(row scanFunc) error { return row(into...) })
@@ -407,28 +424,28 @@ func (l *base) Counts(ctx context.Context) (counts ledger.Counts, err error) {
 		return counts, err
 	}
 	counts.OldestDue = time.Duration(max(age, 0)) * time.Millisecond
-	counts.Paused, err = rowsOf(ctx, l, func(row scanFunc) (name string, err error) { return name, row(&name) },
-		`SELECT operation FROM {pause} ORDER BY operation`)
+	counts.Paused, err = l.Paused(ctx)
 	return counts, err
+}
+
+// Paused implements ledger.Ledger.
+func (l *base) Paused(ctx context.Context) ([]string, error) {
+	return rowsOf(ctx, l, func(row scanFunc) (name string, err error) { return name, row(&name) },
+		`SELECT operation FROM {pause} ORDER BY operation`)
 }
 
 // Pause implements ledger.Ledger.
 func (l *base) Pause(ctx context.Context, operations []string) error {
 	_, err := l.change(ctx, `WITH changed AS (INSERT INTO {pause} (operation) SELECT json_array_elements_text($1::text::json)
-		ON CONFLICT DO NOTHING RETURNING 1)`, asJSON(operations))
+		WHERE {durable} ON CONFLICT DO NOTHING RETURNING 1)`, asJSON(operations))
 	return err
 }
 
 // Resume implements ledger.Ledger.
 func (l *base) Resume(ctx context.Context, operations []string) error {
 	_, err := l.change(ctx, `WITH changed AS (DELETE FROM {pause} WHERE operation = ANY(ARRAY(SELECT json_array_elements_text($1::text::json)))
-		OR json_array_length($1::text::json) = 0 RETURNING 1)`, asJSON(operations))
+		AND {durable} RETURNING 1)`, asJSON(operations))
 	return err
-}
-
-// Announce implements ledger.Ledger.
-func (l *base) Announce(ctx context.Context) error {
-	return l.run(ctx, l.pool, `SELECT pg_notify($1::text, '')`, []any{l.channel}, func(scanFunc) error { return nil })
 }
 
 // decision is how entries are changed that somebody has decided about.
@@ -439,10 +456,11 @@ var (
 	// rejected one as not sent.
 	resending = decision{`state + 0 IN (3, 4) AND (lease_until IS NULL OR lease_until <= statement_timestamp())
 			AND (not_after IS NULL OR not_after > statement_timestamp())`,
-		`state = 0, not_before = statement_timestamp(), due_since = statement_timestamp(), settled_at = NULL, lease_until = NULL, refusals = 0,
+		`state = 0, not_before = 'epoch', due_since = statement_timestamp(), settled_at = NULL, lease_until = NULL, denials = 0,
 			delivery = CASE WHEN state = 4 THEN 0 ELSE 1 END, token = CASE WHEN state = 4 THEN token END`}
 	dismissal = decision{`state + 0 IN (0, 3, 4)`,
-		`state = 5, body = NULL, error = '', lease_until = NULL, settled_at = statement_timestamp()`}
+		`state = 5, body = NULL, error = '', lease_until = NULL, settled_at = statement_timestamp(),
+			delivery = CASE WHEN state = 4 THEN 0 ELSE delivery END`}
 )
 
 // Resend implements ledger.Ledger.
@@ -457,34 +475,29 @@ func (l *base) Dismiss(ctx context.Context, keys []string) ([]ledger.Decision, e
 
 func (l *base) decideOwn(ctx context.Context, d decision, keys []string) (decisions []ledger.Decision, err error) {
 	err = l.own(ctx, func(q querier) (err error) {
-		decisions, err = l.decide(ctx, q, d, keys)
+		decisions, err = l.decide(ctx, q, d, keys, `{durable}`)
 		return err
 	})
 	return decisions, err
 }
 
-func (l *base) decide(ctx context.Context, q querier, d decision, keys []string) ([]ledger.Decision, error) {
+// decide changes entries, if a condition is true.
+func (l *base) decide(ctx context.Context, q querier, d decision, keys []string, condition string) ([]ledger.Decision, error) {
 	names := asJSON(keys)
 	const ofKeys = `key = ANY(ARRAY(SELECT json_array_elements_text($1::text::json)))
 		AND EXISTS (SELECT 1 FROM {meta} WHERE digest_key = $2::bytea)`
 	changed, err := rowsIn(ctx, l, q, scanEntry, `WITH chosen AS MATERIALIZED (
-			SELECT id FROM {entry} WHERE `+ofKeys+` AND `+d.changeable+` ORDER BY id FOR UPDATE
+			SELECT id FROM {entry} WHERE `+ofKeys+` AND `+d.changeable+` AND `+condition+` ORDER BY id FOR UPDATE
 		)
 		UPDATE {entry} SET `+d.set+` WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND `+d.changeable+` RETURNING `+entryColumns, names, l.key)
 	if err != nil {
 		return nil, otherDatabase(err)
 	}
-	var now time.Time
-	found, err := rowsIn(ctx, l, q, func(row scanFunc) (e ledger.Entry, err error) {
-		var micros *int64
-		e, err = scanEntryAnd(row, &micros)
-		now = timeOf(micros)
-		return e, err
-	}, `SELECT `+entryColumns+`, `+nowColumn+` FROM {entry} WHERE `+ofKeys, names, l.key)
+	found, err := rowsIn(ctx, l, q, scanEntry, `SELECT `+entryColumns+` FROM {entry} WHERE `+ofKeys, names, l.key)
 	if err != nil {
 		return nil, err
 	}
-	return ledger.Decisions(keys, changed, found, now), nil
+	return ledger.Decisions(keys, changed, found), nil
 }
 
 // Quarantine implements ledger.Ledger.

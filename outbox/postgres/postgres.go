@@ -8,25 +8,15 @@ package postgres
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
-
-// Tx is the type of the transactions of [SQLStore], the same as outbox.SQLTx: *sql.Tx,
-// *sqlx.Tx, and the ConnPool of GORM within a transaction.
-type Tx = interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
 
 // Store is the store of an outbox in a Postgres database, for programs that use pgx. It
 // is safe for concurrent use, and any number of processes can use the same database.
@@ -37,26 +27,22 @@ type Store struct{ ledger *pgxLedger }
 // concurrent use, and any number of processes can use the same database.
 type SQLStore struct{ ledger *sqlLedger }
 
-// New returns the store in the database of pool. If the tables are missing or are those
-// of an earlier version, the error says to call [Migrate].
-//
-// Run opens one more connection, outside the pool, to wait for notifications: they are
-// sent by Enqueue, EnqueueAll and Wake of other processes. Without them, Run looks for
-// new entries every 50 ms.
+// New returns the store in the database of pool. If the tables are missing, the error says
+// to call [Migrate].
 func New(ctx context.Context, pool *pgxpool.Pool) (*Store, error) {
 	if pool == nil {
 		return nil, errors.New("outbox: postgres: pool must not be nil")
 	}
-	l := &pgxLedger{base: base{pool: newPgxPool(pool)}, source: pool}
+	l := &pgxLedger{base: base{pool: newPgxPool(pool)}}
 	if err := l.open(ctx); err != nil {
 		return nil, fmt.Errorf("outbox: postgres: %w", err)
 	}
+	l.one, l.checked = l.names.Replace(insertOne), "outbox "+l.schema+string(l.key)
 	return &Store{l}, nil
 }
 
 // NewSQL returns the store in db, which can use any Postgres driver. If the tables are
-// missing or are those of an earlier version, the error says to call [Migrate]. Run looks
-// for new entries every 50 ms.
+// missing, the error says to call [Migrate].
 func NewSQL(ctx context.Context, db *sql.DB) (*SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("outbox: postgres: db must not be nil")
@@ -84,17 +70,38 @@ func (s *SQLStore) Close() error {
 func (s *Store) Ledger() ledger.TxLedger[pgx.Tx] { return s.ledger }
 
 // Ledger returns the ledger of the store. It is for package outbox.
-func (s *SQLStore) Ledger() ledger.TxLedger[Tx] { return s.ledger }
+func (s *SQLStore) Ledger() ledger.TxLedger[ledger.SQLTx] { return s.ledger }
 
 // pgxLedger implements [ledger.TxLedger] with pgx.
 type pgxLedger struct {
 	base
-	source *pgxpool.Pool
+	one     string // the statement insertOne
+	checked string // marks a connection that is known to belong to the database
 }
 
 // InsertTx implements ledger.TxLedger.
 func (l *pgxLedger) InsertTx(ctx context.Context, tx pgx.Tx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
-	return l.insert(ctx, pgxQuerier{tx}, entries, false)
+	conn := tx.Conn()
+	if len(entries) != 1 || conn == nil {
+		return l.insert(ctx, pgxQuerier{tx}, entries, false)
+	}
+	known := conn.PgConn().CustomData()
+	if known[l.checked] == nil {
+		same, err := l.isSame(ctx, pgxQuerier{tx})
+		switch {
+		case err != nil:
+			return nil, otherDatabase(err)
+		case !same:
+			return nil, ledger.ErrOtherDatabase
+		}
+		known[l.checked] = true
+	}
+	inserted, done := make([]ledger.Inserted, 1), make([]bool, 1)
+	var err error
+	if inserted[0], done[0], err = l.insertOne(ctx, tx, entries[0]); err != nil {
+		return nil, otherDatabase(err)
+	}
+	return inserted, l.findPresent(ctx, pgxQuerier{tx}, entries, inserted, done)
 }
 
 // RemoveTx implements ledger.TxLedger.
@@ -104,14 +111,14 @@ func (l *pgxLedger) RemoveTx(ctx context.Context, tx pgx.Tx, ids []int64) error 
 
 // DismissTx implements ledger.TxLedger.
 func (l *pgxLedger) DismissTx(ctx context.Context, tx pgx.Tx, keys []string) ([]ledger.Decision, error) {
-	return l.decide(ctx, pgxQuerier{tx}, dismissal, keys)
+	return l.decide(ctx, pgxQuerier{tx}, dismissal, keys, `true`)
 }
 
 // sqlLedger implements [ledger.TxLedger] with database/sql.
 type sqlLedger struct{ base }
 
 // InsertTx implements ledger.TxLedger.
-func (l *sqlLedger) InsertTx(ctx context.Context, tx Tx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
+func (l *sqlLedger) InsertTx(ctx context.Context, tx ledger.SQLTx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
 	if err := ledger.CheckTransaction(tx); err != nil {
 		return nil, err
 	}
@@ -119,69 +126,14 @@ func (l *sqlLedger) InsertTx(ctx context.Context, tx Tx, entries []ledger.NewEnt
 }
 
 // RemoveTx implements ledger.TxLedger.
-func (l *sqlLedger) RemoveTx(ctx context.Context, tx Tx, ids []int64) error {
+func (l *sqlLedger) RemoveTx(ctx context.Context, tx ledger.SQLTx, ids []int64) error {
 	return l.remove(ctx, sqlQuerier{tx}, ids)
 }
 
 // DismissTx implements ledger.TxLedger.
-func (l *sqlLedger) DismissTx(ctx context.Context, tx Tx, keys []string) ([]ledger.Decision, error) {
+func (l *sqlLedger) DismissTx(ctx context.Context, tx ledger.SQLTx, keys []string) ([]ledger.Decision, error) {
 	if err := ledger.CheckTransaction(tx); err != nil {
 		return nil, err
 	}
-	return l.decide(ctx, sqlQuerier{tx}, dismissal, keys)
-}
-
-// Listen implements ledger.Ledger: database/sql has no way to wait for notifications.
-func (l *sqlLedger) Listen(context.Context, func()) {}
-
-// listenAgain is how long to wait after the connection that listens was lost.
-const listenAgain = time.Second
-
-// Listen implements ledger.Ledger. It uses a separate connection, so a pool of one
-// connection is enough.
-func (l *pgxLedger) Listen(ctx context.Context, wake func()) {
-	for ctx.Err() == nil {
-		l.listenOnce(ctx, wake)
-		wake() // entries may have been added in the meantime
-		select {
-		case <-ctx.Done():
-		case <-time.After(listenAgain):
-		}
-	}
-}
-
-// listenOnce listens until the connection is lost or ctx is done.
-func (l *pgxLedger) listenOnce(ctx context.Context, wake func()) {
-	config := l.source.Config()
-	if config.BeforeConnect != nil && config.BeforeConnect(ctx, config.ConnConfig) != nil {
-		return
-	}
-	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
-	if err != nil {
-		return
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{l.channel}.Sanitize()); err != nil {
-		return
-	}
-	wake()
-	for {
-		if _, err := conn.WaitForNotification(ctx); err != nil {
-			return
-		}
-		wake()
-	}
-}
-
-// maxChannelBytes is the length of the longest channel name.
-const maxChannelBytes = 63
-
-// channelOf returns the notification channel of a schema.
-func channelOf(schema string) string {
-	channel := "outbox_" + schema
-	if len(channel) <= maxChannelBytes {
-		return channel
-	}
-	sum := sha256.Sum256([]byte(schema))
-	return "outbox_" + hex.EncodeToString(sum[:16])
+	return l.decide(ctx, sqlQuerier{tx}, dismissal, keys, `true`)
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/assert"
@@ -103,14 +102,14 @@ func TestAClaimIsDurable(t *testing.T) {
 	}
 	insert("claimed")
 	assert.Equal(t, "on", lastSetting(t, pool))
-	claimed, err := l.Claim(t.Context(), ledger.Claim{Operation: "trigger event", MaxBytes: 1, Lease: time.Minute, Limit: 1})
+	claimed, err := l.Claim(t.Context(), ledger.Claim{Look: triggers, MaxBytes: 1, Lease: time.Minute, Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
 	assert.Equal(t, "on", lastSetting(t, pool))
 	insert("claimed by key")
 	_, err = pool.Exec(t.Context(), `DELETE FROM settings`)
 	require.NoError(t, err)
-	claimed, err = l.Claim(t.Context(), ledger.Claim{Operation: "trigger event", MaxBytes: 1, Lease: time.Minute, Limit: 1,
+	claimed, err = l.Claim(t.Context(), ledger.Claim{Look: triggers, MaxBytes: 1, Lease: time.Minute, Limit: 1,
 		Keys: []string{"claimed by key"}})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
@@ -179,35 +178,66 @@ func TestInsertsOfTheSameKeysInOppositeOrderSucceed(t *testing.T) {
 	assert.Equal(t, n, counts.ByState[ledger.Pending])
 }
 
-func TestListenWakesForAnAnnouncementAndAfterALostConnection(t *testing.T) {
-	pool := pgtest.Pool(t)
+// triggers are entries that wait for no time.
+var triggers = ledger.Look{Class: ledger.Class{Operation: "trigger event", Lane: ledger.Normal}}
+
+func TestOwnTransactionsAreReadCommitted(t *testing.T) {
+	config, err := pgxpool.ParseConfig(pgtest.URL(t))
+	require.NoError(t, err)
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
+	config.ConnConfig.RuntimeParams["DateStyle"] = "German, DMY"
+	config.ConnConfig.RuntimeParams["TimeZone"] = "Asia/Kathmandu"
+	config.MaxConns = 8
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer pool.Close()
 	require.NoError(t, postgres.Migrate(t.Context(), pool))
 	store, err := postgres.New(t.Context(), pool)
 	require.NoError(t, err)
-	l := store.Ledger()
-	ctx, cancel := context.WithCancel(t.Context())
-	wakes, ended := make(chan struct{}, 100), make(chan struct{})
-	go func() {
-		l.Listen(ctx, func() { wakes <- struct{}{} })
-		close(ended)
-	}()
-	<-wakes // it listens
-	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		_, err = l.InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "order", Operation: "trigger event", Digest: []byte{1}}})
-		return err
-	}))
-	assert.Empty(t, wakes, "a transaction of the program announces nothing, because that would serialize commits")
-	require.NoError(t, l.Announce(t.Context()))
-	<-wakes
-	_, err = pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-		WHERE query LIKE 'LISTEN "outbox_' || current_schema() || '%'`)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for n := range 50 {
+				key := fmt.Sprintf("%d %d", i, n)
+				_, err := store.Ledger().Insert(context.Background(), []ledger.NewEntry{{Key: key, Operation: "trigger event", Digest: []byte{1}}})
+				assert.NoError(t, err)
+				_, err = store.Ledger().Claim(context.Background(), ledger.Claim{Token: ledger.Token{byte(i + 1)}, Lease: time.Minute, Limit: 3,
+					Look: triggers, MaxBytes: 100})
+				assert.NoError(t, err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestMigrateFromManyProcessesAtOnceAndWithAShortStatementTimeout(t *testing.T) {
+	source := pgtest.URL(t)
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() {
+			config, err := pgxpool.ParseConfig(source)
+			if !assert.NoError(t, err) {
+				return
+			}
+			config.ConnConfig.RuntimeParams["statement_timeout"] = "20"
+			pool, err := pgxpool.NewWithConfig(t.Context(), config)
+			if assert.NoError(t, err) {
+				defer pool.Close()
+				assert.NoError(t, postgres.Migrate(t.Context(), pool))
+			}
+		})
+	}
+	group.Wait()
+	pool, err := pgxpool.New(t.Context(), source)
 	require.NoError(t, err)
-	<-wakes // for what was missed
-	<-wakes // it listens again
-	require.NoError(t, l.Announce(t.Context()))
-	<-wakes
-	cancel()
-	<-ended
+	defer pool.Close()
+	_, err = postgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `UPDATE outbox_meta SET version = 7`)
+	require.NoError(t, err)
+	_, err = postgres.New(t.Context(), pool)
+	require.ErrorContains(t, err, "schema version 7, but only 1 is supported")
+	require.ErrorContains(t, postgres.Migrate(t.Context(), pool), "schema version 7, but only 1 is supported")
 }
 
 func open(t *testing.T, source string) *sql.DB {

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// querier runs a statement and calls scan for each row. Each statement is a separate
+// querier runs a statement and calls scan for each row, unless it is nil. Each statement is a separate
 // transaction, unless the querier belongs to a transaction.
 type querier interface {
 	query(ctx context.Context, statement string, args []any, scan func(scanFunc) error) error
@@ -19,8 +19,6 @@ type pool interface {
 	querier
 	// readCommitted calls do in a transaction with the isolation level READ COMMITTED.
 	readCommitted(ctx context.Context, do func(querier) error) error
-	// size is the largest number of connections, or 0 if there is no limit.
-	size() int
 }
 
 // scanFunc is the Scan method of a row.
@@ -38,8 +36,6 @@ func (p pgxPool) readCommitted(ctx context.Context, do func(querier) error) erro
 	return pgx.BeginTxFunc(ctx, p.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return do(pgxQuerier{tx}) })
 }
 
-func (p pgxPool) size() int { return int(p.pool.Config().MaxConns) }
-
 // pgxQuerier runs statements with pgx, in a pool or a transaction.
 type pgxQuerier struct {
 	db interface {
@@ -54,6 +50,9 @@ func (q pgxQuerier) query(ctx context.Context, statement string, args []any, sca
 	}
 	defer rows.Close()
 	for rows.Next() {
+		if scan == nil {
+			continue
+		}
 		if err := scan(rows.Scan); err != nil {
 			return err
 		}
@@ -82,8 +81,6 @@ func (p sqlPool) readCommitted(ctx context.Context, do func(querier) error) erro
 	return tx.Commit()
 }
 
-func (p sqlPool) size() int { return p.db.Stats().MaxOpenConnections }
-
 // sqlQuerier runs statements with database/sql and any driver, in a pool or a
 // transaction.
 type sqlQuerier struct {
@@ -99,6 +96,9 @@ func (q sqlQuerier) query(ctx context.Context, statement string, args []any, sca
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
+		if scan == nil {
+			continue
+		}
 		if err := scan(rows.Scan); err != nil {
 			return err
 		}

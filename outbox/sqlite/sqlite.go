@@ -13,20 +13,13 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/sqliteledger"
 )
 
-// Tx is the type of the transactions, the same as outbox.SQLTx. A *sql.Tx is one.
-type Tx = interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // Store is the store of an outbox in a SQLite database. It is safe for concurrent use,
 // and any number of processes on one machine can use the same database. The file must not
 // be on a network file system, where SQLite's locks do not work.
 type Store struct{ ledger *sqliteledger.Ledger }
 
 // New returns the store in db. It creates the tables outbox_entry, outbox_meta and
-// outbox_pause if they are missing, and upgrades those of an earlier version: stop the
-// processes of that version first. db can use any driver with SQLite 3.38 or later.
+// outbox_pause if they are missing. db can use any driver with SQLite 3.38 or later.
 //
 // The store uses one connection of db at a time, and none between its calls. It sets
 // synchronous=FULL and secure_delete=ON on that connection while it writes, and restores
@@ -52,12 +45,8 @@ func New(ctx context.Context, db *sql.DB) (*Store, error) {
 	return &Store{l}, nil
 }
 
-// FromLedger returns the store of a ledger. It is for package sqlitefile.
-func FromLedger(l *sqliteledger.Ledger) *Store { return &Store{l} }
-
-// Close closes the store. It leaves the db given to [New] open, and closes the file of
-// package sqlitefile.
+// Close closes the store. It leaves the db given to [New] open.
 func (s *Store) Close() error { return s.ledger.Close() }
 
 // Ledger returns the ledger of the store. It is for package outbox.
-func (s *Store) Ledger() ledger.TxLedger[Tx] { return s.ledger }
+func (s *Store) Ledger() ledger.TxLedger[ledger.SQLTx] { return s.ledger }

@@ -14,8 +14,8 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/internal/sqliteledger"
-	"github.com/messaging-go/messaging/outbox/sqlite"
 )
 
 // readers is the number of connections for reading.
@@ -30,10 +30,20 @@ const pageCache = "_pragma=cache_size(-8000)" // in KiB
 // database. With the default of 1000, it would copy most pages of each batch twice.
 const logPages = "_pragma=wal_autocheckpoint(2000)"
 
+// Store is the store of an outbox in a separate SQLite file. It is safe for concurrent use.
+// The file must not be on a network file system, where SQLite's locks do not work.
+type Store struct{ ledger *sqliteledger.Ledger }
+
+// Close closes the file.
+func (s *Store) Close() error { return s.ledger.Close() }
+
+// Ledger returns the ledger of the store. It is for package outbox.
+func (s *Store) Ledger() ledger.TxLedger[ledger.SQLTx] { return s.ledger }
+
 // Open opens the outbox in a file. A missing file is created with mode 0600; an existing
 // file keeps its mode. SQLite creates the files beside it with the same mode. Any number
 // of processes on one machine can open the file.
-func Open(ctx context.Context, path string) (*sqlite.Store, error) {
+func Open(ctx context.Context, path string) (*Store, error) {
 	switch path {
 	case "":
 		return nil, errors.New("outbox: open: path must not be empty")
@@ -47,7 +57,7 @@ func Open(ctx context.Context, path string) (*sqlite.Store, error) {
 	return s, nil
 }
 
-func open(ctx context.Context, path string) (*sqlite.Store, error) {
+func open(ctx context.Context, path string) (*Store, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
@@ -67,7 +77,7 @@ func open(ctx context.Context, path string) (*sqlite.Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, read.Close(), write.Close())
 	}
-	return sqlite.FromLedger(l), nil
+	return &Store{l}, nil
 }
 
 // create creates a missing file, because SQLite would use the mode of the umask. SQLite

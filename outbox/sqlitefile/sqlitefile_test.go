@@ -82,7 +82,7 @@ func TestOpenFailsForANewerSchema(t *testing.T) {
 	require.NoError(t, err)
 	_, err = sqlitefile.Open(t.Context(), path)
 	require.EqualError(t, err, "outbox: open "+path+
-		": the tables were created by a newer version of this package (schema version 3, but only 2 is supported)")
+		": the tables were created by a newer version of this package (schema version 3, but only 1 is supported)")
 	_, err = sqlite.New(t.Context(), db)
 	require.ErrorContains(t, err, "newer version")
 	_, err = sqlite.New(t.Context(), nil)

@@ -176,7 +176,7 @@ func (r *run) sendOne(ctx context.Context, o box, b backup) error {
 	for rejected, lost := fate(key); rejected || lost; rejected, lost = fate(key) {
 		key += "."
 	}
-	if _, err := o.Enqueue(ctx, key, request(key)); err != nil {
+	if _, err := o.Enqueue(ctx, outbox.Item{Key: key, Prepared: request(key)}); err != nil {
 		return err
 	}
 	return until(ctx, patience, "a send after the restore", func() (bool, error) {
@@ -188,7 +188,7 @@ func (r *run) sendOne(ctx context.Context, o box, b backup) error {
 // compare compares the entries of a backup with what the service carried out.
 func (r *run) compare(ctx context.Context, o box, told report) (wrong, again int, err error) {
 	sum, pending := 0, 0
-	for entry, err := range o.List(ctx, outbox.ListParams{}) {
+	for entry, err := range o.List(ctx, outbox.Filter{}) {
 		if err != nil {
 			return 0, 0, err
 		}
@@ -262,7 +262,7 @@ func (t *torture) move(ctx context.Context, name string, at place) (row, error) 
 // moveTo pauses, stops the workers, copies the database and goes on with the copy. It
 // returns how many entries are pending in it.
 func (r *run) moveTo(ctx context.Context) (pending int, err error) {
-	if err := r.box.Pause(ctx); err != nil {
+	if err := r.box.PauseAll(ctx); err != nil {
 		return 0, err
 	}
 	if err := until(ctx, patience, "the end of the sends", func() (bool, error) {
@@ -296,7 +296,7 @@ func (r *run) moveTo(ctx context.Context) (pending int, err error) {
 		return 0, err
 	}
 	r.flags.Database = r.backups[0].database
-	return counts.Pending, errors.Join(r.box.Resume(ctx), r.startWorkers(2))
+	return counts.Pending, errors.Join(r.box.ResumeAll(ctx), r.startWorkers(2))
 }
 
 func (r *run) kind() string {

@@ -22,27 +22,26 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/outboxriver"
 	"github.com/messaging-go/messaging/outbox/postgres"
-	"github.com/messaging-go/messaging/outbox/sqlite"
 	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
 // box is an Outbox without the type of its transactions.
 type box interface {
-	Enqueue(context.Context, string, *messaging.Prepared, ...outbox.EnqueueOption) (outbox.Entry, error)
+	Enqueue(context.Context, outbox.Item) (outbox.Entry, error)
 	EnqueueAll(context.Context, iter.Seq2[outbox.Item, error]) (int, int, error)
 	Run(context.Context) error
 	Get(context.Context, string) (outbox.Entry, error)
 	Counts(context.Context) (outbox.Counts, error)
-	List(context.Context, outbox.ListParams) iter.Seq2[outbox.Entry, error]
+	List(context.Context, outbox.Filter) iter.Seq2[outbox.Entry, error]
 	Resend(context.Context, ...string) ([]outbox.Decision, error)
 	Quarantine(context.Context) (int, error)
-	Pause(context.Context, ...string) error
-	Resume(context.Context, ...string) error
+	PauseAll(context.Context) error
+	ResumeAll(context.Context) error
 }
 
 // database is an open database with its store.
 type database struct {
-	file   *sqlite.Store // one of these two
+	file   *sqlitefile.Store // one of these two
 	pg     *postgres.Store
 	pool   *pgxpool.Pool
 	ledger ledger.Ledger
@@ -71,7 +70,7 @@ func openDatabase(ctx context.Context, name string) (*database, error) {
 	return &database{pg: store, pool: pool, ledger: store.Ledger()}, nil
 }
 
-// migrate creates or upgrades the tables.
+// migrate creates the tables.
 func migrate(ctx context.Context, name string) error {
 	if !isPostgres(name) {
 		store, err := sqlitefile.Open(ctx, name)
@@ -247,7 +246,7 @@ func inFileTransaction(ctx context.Context, path string, o *outbox.Outbox[outbox
 	if err != nil {
 		return err
 	}
-	if _, err := o.EnqueueTx(ctx, tx, key, request(key)); err != nil || !commit {
+	if _, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: key, Prepared: request(key)}); err != nil || !commit {
 		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Commit()
@@ -258,7 +257,7 @@ func (db *database) inPostgresTransaction(ctx context.Context, o *outbox.Outbox[
 	if err != nil {
 		return err
 	}
-	if _, err := o.EnqueueTx(ctx, tx, key, request(key)); err != nil || !commit {
+	if _, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: key, Prepared: request(key)}); err != nil || !commit {
 		return errors.Join(err, tx.Rollback(ctx))
 	}
 	return tx.Commit(ctx)

@@ -153,7 +153,7 @@ func (r *run) truth(ctx context.Context) (t truth, err error) {
 			t.twice++
 		}
 	}
-	for entry, err := range r.box.List(ctx, outbox.ListParams{}) {
+	for entry, err := range r.box.List(ctx, outbox.Filter{}) {
 		if err != nil {
 			return t, err
 		}
@@ -285,7 +285,7 @@ func (r *run) add(ctx context.Context, n int) (wait func() error) {
 		for i := range n {
 			key := keyOf(before + i)
 			if err := until(ctx, patience, "an enqueue", func() (bool, error) {
-				_, err := r.box.Enqueue(ctx, key, request(key))
+				_, err := r.box.Enqueue(ctx, outbox.Item{Key: key, Prepared: request(key)})
 				return err == nil, err
 			}); err != nil {
 				done <- err

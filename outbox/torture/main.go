@@ -196,7 +196,7 @@ func (t *torture) parts() (faults, measurements []part) {
 		faults = append(faults, part{s.name, func(ctx context.Context) ([]row, error) { return t.disturb(ctx, s) }})
 	}
 	faults = append(faults, part{"rollback", t.rollbacks}, part{"after kill -9", t.afterKill}, part{"outage", t.outages},
-		part{"resent while stopped", t.storms}, part{"upgrade", t.upgrades}, part{"move", t.moves})
+		part{"resent while stopped", t.storms}, part{"move", t.moves})
 	measurements = []part{{"a million", t.aMillion}, {"large bodies", t.largeBodies}, {"stops", t.stops}, {"rate", t.rates},
 		{"against the SDK", t.againstSDK}, {"processes", t.scaling}, {"latency", t.latencies}}
 	return faults, measurements

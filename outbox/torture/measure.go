@@ -147,7 +147,7 @@ func (r *run) progress(ctx context.Context, before report) error {
 type outage struct {
 	begin, end func() error
 	requests   func() (int, error)
-	closing    int // how many failures close the gate
+	closing    int // how many failures open the breaker
 }
 
 // outages makes the service fail for 5 s while many entries are pending.
@@ -191,9 +191,9 @@ func (t *torture) outage(ctx context.Context, kind string, pending int) (row, er
 	}
 	atFirst := 2*r.flags.Slots + 16
 	return row{What: kind + " for 5 s, over 100000 entries pending",
-		Required: fmt.Sprintf("0 rejected, 0 unclear, at most %d requests before the gate is closed and 20 while it is, sending resumes "+
+		Required: fmt.Sprintf("0 rejected, 0 unclear, at most %d requests before the breaker is open and 20 while it is, sending resumes "+
 			"afterwards", atFirst),
-		Measured: fmt.Sprintf("%d rejected, %d unclear, %d requests while the gate was closed (%d before), %d entries still pending",
+		Measured: fmt.Sprintf("%d rejected, %d unclear, %d requests while the breaker was open (%d before), %d entries still pending",
 			counts.Rejected,
 			counts.Unclear, last-first, first, counts.Pending),
 		OK: counts.Rejected == 0 && counts.Unclear == 0 && first <= atFirst && last-first <= 20 &&
@@ -201,7 +201,7 @@ func (t *torture) outage(ctx context.Context, kind string, pending int) (row, er
 }
 
 // during lets an outage begin and end, and waits until sending goes on. It returns how many
-// requests there were until the gate was closed and in all, and the counts at the end of the
+// requests there were until the breaker was open and in all, and the counts at the end of the
 // outage.
 func (r *run) during(ctx context.Context, o outage) (first, last int, counts outbox.Counts, err error) {
 	if err = o.begin(); err != nil {
@@ -227,10 +227,10 @@ func (r *run) during(ctx context.Context, o outage) (first, last int, counts out
 	return first, last, counts, err
 }
 
-// closed waits until the gate is closed: enough requests have failed, and no entry is claimed
+// closed waits until the breaker is open: enough requests have failed, and no entry is claimed
 // any more. It returns how many requests there were.
 func (r *run) closed(ctx context.Context, o outage) (requests int, err error) {
-	err = until(ctx, patience, "a closed gate", func() (bool, error) {
+	err = until(ctx, patience, "an open breaker", func() (bool, error) {
 		if requests, err = o.requests(); err != nil || requests < o.closing {
 			return false, err
 		}
@@ -377,7 +377,7 @@ func (t *torture) stops(ctx context.Context) (rows []row, err error) {
 		r.workers[0].signal(syscall.SIGSTOP)
 		limited, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 		key := fmt.Sprintf("stop %d", i)
-		_, err := r.box.Enqueue(limited, key, request(key))
+		_, err := r.box.Enqueue(limited, outbox.Item{Key: key, Prepared: request(key)})
 		cancel()
 		r.workers[0].signal(syscall.SIGCONT)
 		held += btoi(err != nil)
@@ -555,7 +555,7 @@ func (t *torture) latencies(ctx context.Context) (rows []row, err error) {
 			time.Sleep(50*time.Millisecond + time.Duration(i%7)*7*time.Millisecond)
 			key := keyOf(i)
 			enqueued[key] = time.Now()
-			if _, err := r.box.Enqueue(ctx, key, request(key)); err != nil {
+			if _, err := r.box.Enqueue(ctx, outbox.Item{Key: key, Prepared: request(key)}); err != nil {
 				return nil, err
 			}
 		}

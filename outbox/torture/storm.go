@@ -143,7 +143,7 @@ const settling = 5 * time.Second
 // for how many it is too early to know.
 func (r *run) notCarriedOut(ctx context.Context) (keys []string, young int, err error) {
 	var unclear []string
-	for entry, err := range r.box.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}) {
+	for entry, err := range r.box.List(ctx, outbox.Filter{State: outbox.Unclear}) {
 		if err != nil {
 			return nil, 0, err
 		}

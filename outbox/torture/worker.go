@@ -40,7 +40,7 @@ type workerFlags struct {
 	DownFile    string        // while this file exists, every connection fails and writes a byte to it
 	Slots       int
 	SendTimeout time.Duration
-	Migrate     bool          // only create or upgrade the tables
+	Migrate     bool          // only create the tables
 	River       bool          // deliver from jobs of River instead of Run
 	Enqueue     int           // add this many entries instead of delivering
 	BodySize    int           // of these entries, in bytes
@@ -116,7 +116,7 @@ func (f *workerFlags) useOutbox(ctx context.Context, client *messaging.Client) e
 	case f.UntilEmpty:
 		return f.untilEmpty(ctx, o, db, start)
 	case f.River:
-		return db.runRiver(ctx, o.(*outbox.Outbox[pgx.Tx]), f.Slots)
+		return db.runRiver(ctx, o.(*outbox.Outbox[pgx.Tx]))
 	}
 	return o.Run(ctx)
 }
@@ -235,7 +235,7 @@ func (f *workerFlags) untilEmpty(ctx context.Context, o box, db *database, start
 	ended := make(chan error, 1)
 	go func() {
 		if f.River {
-			ended <- db.runRiver(ctx, o.(*outbox.Outbox[pgx.Tx]), f.Slots)
+			ended <- db.runRiver(ctx, o.(*outbox.Outbox[pgx.Tx]))
 			return
 		}
 		ended <- o.Run(ctx)
@@ -245,9 +245,6 @@ func (f *workerFlags) untilEmpty(ctx context.Context, o box, db *database, start
 		case err := <-ended:
 			return errors.Join(errors.New("ended with entries pending"), err)
 		case <-time.After(20 * time.Millisecond):
-		}
-		if due, err := db.ledger.Due(ctx); err != nil || len(due) > 0 {
-			continue
 		}
 		if counts, err := o.Counts(ctx); err == nil && counts.Pending+counts.Sending == 0 {
 			break
@@ -280,10 +277,8 @@ func largestRSS() int64 {
 }
 
 // runRiver works River's queue until ctx ends.
-func (db *database) runRiver(ctx context.Context, o *outbox.Outbox[pgx.Tx], slots int) error {
+func (db *database) runRiver(ctx context.Context, o *outbox.Outbox[pgx.Tx]) error {
 	config := &river.Config{
-		Queues: map[string]river.QueueConfig{outboxriver.Queue: {
-			MaxWorkers: max(4, slots*3/outboxriver.PermitSize), FetchCooldown: 5 * time.Millisecond, FetchPollInterval: 100 * time.Millisecond}},
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	outboxriver.Register(river.NewWorkers(), config, o)

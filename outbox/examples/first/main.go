@@ -61,7 +61,7 @@ func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[outbox.SQLTx], order
 	}
 	defer tx.Rollback() // does nothing after Commit
 	// … the change itself, in tx
-	if _, err := o.EnqueueTx(ctx, tx, "order-"+order+"-shipped", p); err != nil {
+	if _, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: "order-" + order + "-shipped", Prepared: p}); err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -160,7 +160,7 @@ func demonstrate(ctx context.Context, out io.Writer, database string) error {
 // decide finds out at the service whether unclear entries were carried out, as a person
 // would.
 func decide(ctx context.Context, printf func(string, ...any), shop *Shop, service *messagingtest.Server) error {
-	for entry, err := range shop.outbox.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}) {
+	for entry, err := range shop.outbox.List(ctx, outbox.Filter{State: outbox.Unclear}) {
 		if err != nil {
 			return err
 		}

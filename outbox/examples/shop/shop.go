@@ -77,7 +77,7 @@ func (s *Shop) Ship(ctx context.Context, order Order) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after Commit
-	if _, err := s.outbox.EnqueueTx(ctx, tx, keyOf(order), notification); err != nil {
+	if _, err := s.outbox.EnqueueTx(ctx, tx, outbox.Item{Key: keyOf(order), Prepared: notification}); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO shop_orders (number, email) VALUES ($1, $2)`, order.Number, order.Email); err != nil {

@@ -7,12 +7,14 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -32,7 +34,7 @@ const (
 )
 
 // SchemaVersion is the version of the tables that this package reads and writes.
-const SchemaVersion = 2
+const SchemaVersion = 1
 
 // These errors are returned by several implementations. Package outbox and the stores add
 // their names when they wrap them.
@@ -73,35 +75,34 @@ type Ledger interface {
 	// or the existing one with the same key.
 	Insert(ctx context.Context, entries []NewEntry) ([]Inserted, error)
 
-	// Due returns when the first pending entries are due, for each operation and
-	// separately for urgent entries.
-	Due(ctx context.Context) ([]Due, error)
+	// Due returns when the first entry of each class is due. It leaves out classes without
+	// entries, and entries that only Expire changes.
+	Due(ctx context.Context, looks []Look) ([]Due, error)
 	// Claim turns pending entries that are due into sending ones, in one durable
 	// transaction that is committed when Claim returns. It claims nothing of a paused
-	// operation. After an error, the transaction may have been committed or may still
-	// be; see Unclaim.
+	// operation. After an error that is not [Undone], the transaction may have been
+	// committed or may still be; see Unclaim.
 	Claim(ctx context.Context, claim Claim) ([]Claimed, error)
-	// Unclaim makes the entries of a claim pending again, and returns how many. The
-	// caller must not have sent any of them.
+	// Unclaim makes the entries of a claim what they were before it, and returns how many.
+	// The caller must not have sent any of them.
 	Unclaim(ctx context.Context, token Token) (int, error)
 	// Settle records outcomes in one transaction. An outcome applies only to an entry
 	// that has its token and is sending or unclear. If the outcome is accepted or
 	// rejected, it also applies to an entry that is pending again; if it is accepted,
-	// also to a dismissed one. Settle waits for no lock of another transaction.
+	// also to a dismissed or rejected one. Settle waits for no lock of another transaction.
 	Settle(ctx context.Context, outcomes []Outcome) (settled []Settled, at time.Time, err error)
-	// Sweep turns up to limit entries whose lease is over from sending to unclear.
-	Sweep(ctx context.Context, limit int) ([]Swept, error)
+	// Sweep turns up to limit entries whose lease is over from sending to unclear, and
+	// returns how many.
+	Sweep(ctx context.Context, limit int) (int, error)
 	// Expire turns up to limit pending entries whose NotAfter has passed into rejected
 	// ones, and returns them.
 	Expire(ctx context.Context, limit int) ([]Entry, error)
-	// StillSwept returns the entries that are still unclear only because of Sweep.
-	StillSwept(ctx context.Context, ids []int64) ([]Entry, error)
 	// Purge deletes up to limit entries that were accepted or dismissed longer ago than
 	// keep, and returns how many.
 	Purge(ctx context.Context, keep time.Duration, limit int) (int, error)
 
 	// Tidy removes what is left of erased bodies outside the table, as far as the
-	// database supports it.
+	// database supports it. It waits for no other transaction.
 	Tidy(ctx context.Context) error
 
 	// Find returns the entries with these keys, in no particular order.
@@ -124,17 +125,12 @@ type Ledger interface {
 	// Quarantine turns pending and sending entries into unclear ones.
 	Quarantine(ctx context.Context) (int, error)
 
-	// Pause keeps entries of the operations from being claimed, until Resume. The name ""
-	// stands for all operations.
+	// Pause keeps entries of the operations from being claimed, until Resume.
 	Pause(ctx context.Context, operations []string) error
-	// Resume ends the pauses of the operations. No operations end every pause.
+	// Resume ends the pauses of the operations.
 	Resume(ctx context.Context, operations []string) error
-
-	// Announce makes Listen of other processes call wake.
-	Announce(ctx context.Context) error
-	// Listen calls wake after an Announce, until ctx is done. It
-	// returns immediately if the database has no announcements.
-	Listen(ctx context.Context, wake func())
+	// Paused returns the operations that are paused, in order.
+	Paused(ctx context.Context) ([]string, error)
 }
 
 // NewEntry is an entry to insert.
@@ -150,7 +146,11 @@ type NewEntry struct {
 
 // Inserted returns the entry as it is after it was added. Times are stored as whole
 // milliseconds.
-func (e NewEntry) Inserted(id int64, at, due time.Time) Inserted {
+func (e NewEntry) Inserted(id int64, at time.Time) Inserted {
+	due := at
+	if e.NotBefore.After(at) {
+		due = time.UnixMilli(e.NotBefore.UnixMilli())
+	}
 	if !e.NotAfter.IsZero() {
 		e.NotAfter = time.UnixMilli(e.NotAfter.UnixMilli())
 	}
@@ -178,9 +178,14 @@ type Entry struct {
 	NotAfter       time.Time
 	SettledAt      time.Time
 	Urgent         bool
+	// DueIn is how long a pending entry is not due yet.
+	DueIn time.Duration
 	// LeaseUntil is when the lease of a sending entry ends, and when an unclear one whose
-	// process may be alive can be resent. Otherwise it is zero.
+	// process may be alive can be resent. Otherwise it is zero. LeaseLeft is the time until
+	// then, and Late is true if NotAfter has passed.
 	LeaseUntil time.Time
+	LeaseLeft  time.Duration
+	Late       bool
 }
 
 // Filter selects entries.
@@ -192,12 +197,48 @@ type Filter struct {
 	UpTo                          int64 // the largest id; 0 means no limit
 }
 
-// Due is when the first pending entry of a class is due.
-type Due struct {
+// Lane is a part of the pending entries of an operation. The numbers are part of the
+// schema.
+type Lane int16
+
+// The lanes, in the order in which their entries are sent.
+const (
+	Urgent Lane = iota
+	Normal
+	Denied // entries that the service has denied before
+)
+
+// Class is a part of the entries of a lane: those that wait for a time, in the order of
+// their times, or those that do not, in the order of their ids.
+type Class struct {
 	Operation string
-	Urgent    bool
-	Wait      time.Duration // negative if an entry is due already
-	Paused    bool
+	Lane      Lane
+	Timed     bool
+}
+
+// Position is the place of an entry in the order of its class. The zero Position comes
+// before all entries.
+type Position struct {
+	Time int64 // in the unit of the database
+	ID   int64
+}
+
+// Before reports whether p comes before q.
+func (p Position) Before(q Position) bool {
+	return cmp.Or(cmp.Compare(p.Time, q.Time), cmp.Compare(p.ID, q.ID)) < 0
+}
+
+// Look is what to look at: the entries of a class after a position.
+type Look struct {
+	Class
+	After Position
+}
+
+// Due is when the first entry of a class is due.
+type Due struct {
+	Class
+	Wait   time.Duration // 0 if an entry is due already
+	Paused bool
 }
 
 // Request is the stored request of an entry.
@@ -214,19 +255,13 @@ type Token [16]byte
 // Claim selects the entries to claim.
 type Claim struct {
 	Token Token
-	// Owner names the process for people who look at the table.
-	Owner string
 	// Lease is how long the process may hold the entries until it records their outcomes.
 	Lease time.Duration
 	Limit int
-	// Operation is the operation of the entries.
-	Operation string
-	// Keys restricts the claim to entries with these keys. If it is nil, Urgent selects
-	// the urgent entries or the others, in the order in which they became due.
-	Keys   []string
-	Urgent bool
-	// Newest claims those first that became due last.
-	Newest bool
+	// Look is the class to claim from, in its order. Keys restricts the claim to entries
+	// with these keys, of any class of the operation.
+	Look
+	Keys []string
 	// MaxBytes limits the size of all bodies. One body is claimed regardless of its size
 	// if OneAnyway is true.
 	MaxBytes  int64
@@ -239,6 +274,7 @@ type Claimed struct {
 	Key, Operation string
 	Body           []byte
 	Sealed         bool
+	Position       Position
 	// Attempts includes this claim.
 	Attempts int
 	// Denials counts the denials of the entry, and AcceptedSince reports whether another
@@ -287,14 +323,6 @@ const (
 type Decision struct {
 	Entry
 	Found, Changed bool
-	Now            time.Time // by the clock of the database
-}
-
-// Swept is an entry that Sweep has made unclear.
-type Swept struct {
-	ID int64
-	// Guard is how long the entry cannot be resent because its process may be alive.
-	Guard time.Duration
 }
 
 // Counts is the number of entries in each state.
@@ -302,19 +330,40 @@ type Counts struct {
 	ByState [Dismissed + 1]int
 	// OldestDue is how long ago the oldest pending entry became due, or 0 if none is due.
 	OldestDue time.Duration
-	// Paused holds the names given to Pause.
+	// Paused holds the operations given to Pause.
 	Paused []string
 }
 
-// DueIn returns a time to wait, at most an hour: an entry can be due in thousands of
-// years, which does not fit into a Duration.
-func DueIn(milliseconds int64) time.Duration {
-	return time.Duration(min(milliseconds, time.Hour.Milliseconds())) * time.Millisecond
+// Milliseconds returns a duration, or the longest one for a time in thousands of years.
+func Milliseconds(n int64) time.Duration {
+	return time.Duration(min(n, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
-// LeftOf returns the time that is left until NotAfter.
-func LeftOf(milliseconds int64) time.Duration {
-	return time.Duration(min(milliseconds, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+// Undone marks the error of a transaction that was not committed and never will be.
+func Undone(err error) error {
+	if err == nil {
+		return nil
+	}
+	return undone{err}
+}
+
+type undone struct{ error }
+
+func (u undone) Unwrap() error { return u.error }
+
+// IsUndone reports whether an error shows that its transaction was not committed and never
+// will be. A server that sends an SQLSTATE has rolled back, unless it was shutting down or
+// the connection broke.
+func IsUndone(err error) bool {
+	var marked undone
+	var server interface{ SQLState() string } // of pgx and of lib/pq
+	switch {
+	case errors.Is(err, ErrClosed), errors.As(err, &marked):
+		return true
+	case errors.As(err, &server):
+		return !strings.HasPrefix(server.SQLState(), "57P") && !strings.HasPrefix(server.SQLState(), "08")
+	}
+	return false
 }
 
 // Digest identifies a request without revealing it.
@@ -339,13 +388,13 @@ const ExpiredError = "its time is over"
 
 // Decisions returns a decision for each key, from the entries that were changed and the
 // entries that exist.
-func Decisions(keys []string, changed, found []Entry, now time.Time) []Decision {
+func Decisions(keys []string, changed, found []Entry) []Decision {
 	byKey := make(map[string]Decision, len(keys))
 	for _, e := range found {
-		byKey[e.Key] = Decision{Entry: e, Found: true, Now: now}
+		byKey[e.Key] = Decision{Entry: e, Found: true}
 	}
 	for _, e := range changed {
-		byKey[e.Key] = Decision{Entry: e, Found: true, Changed: true, Now: now}
+		byKey[e.Key] = Decision{Entry: e, Found: true, Changed: true}
 	}
 	decisions := make([]Decision, len(keys))
 	for i, key := range keys {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/messaging-go/messaging"
 )
 
 // Room limits how many entries are claimed and not recorded.
@@ -200,45 +198,4 @@ func (b *Bodies) Release(size int64) {
 	b.held -= size
 	close(b.changed)
 	b.changed = make(chan struct{})
-}
-
-// Permit is the permission of the limiter to claim an entry. It is kept until an entry is
-// claimed with it.
-type Permit struct {
-	limiter messaging.Limiter
-	mu      sync.Mutex
-	kept    bool
-}
-
-// NewPermit returns the permission of a limiter, which can be nil.
-func NewPermit(limiter messaging.Limiter) *Permit { return &Permit{limiter: limiter} }
-
-// Most returns how many of n entries one claim may take.
-func (p *Permit) Most(n int) int {
-	if p.limiter == nil {
-		return n
-	}
-	return min(n, 1)
-}
-
-// Acquire waits until the limiter permits a claim.
-func (p *Permit) Acquire(ctx context.Context) error {
-	if p.limiter == nil {
-		return nil
-	}
-	p.mu.Lock()
-	kept := p.kept
-	p.kept = false
-	p.mu.Unlock()
-	if kept {
-		return nil
-	}
-	return p.limiter.Wait(ctx)
-}
-
-// Keep keeps a permit that was not used, for the next claim.
-func (p *Permit) Keep() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.kept = p.limiter != nil
 }

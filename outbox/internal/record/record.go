@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messaging-go/messaging/outbox/internal/alarm"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
@@ -16,7 +17,7 @@ import (
 // running are recorded together in the next one.
 type Recorder struct {
 	ledger ledger.Ledger
-	logger *slog.Logger
+	alarm  *alarm.Alarm
 	grace  time.Duration
 	enough int
 
@@ -29,7 +30,8 @@ type Recorder struct {
 // New returns a Recorder that gives up when the stop was longer ago than grace. While many
 // outcomes arrive, it waits a little until there are enough for a transaction.
 func New(l ledger.Ledger, logger *slog.Logger, grace time.Duration, enough int) *Recorder {
-	return &Recorder{ledger: l, logger: logger, grace: grace, enough: enough, more: make(chan struct{}, 1)}
+	return &Recorder{ledger: l, alarm: alarm.New(logger, "record outcomes"), grace: grace, enough: min(enough, recordBatch),
+		more: make(chan struct{}, 1)}
 }
 
 // recording is an outcome that is being recorded.
@@ -102,7 +104,9 @@ func (r *Recorder) write() {
 		}
 		left, err := r.try(batch)
 		if err != nil {
-			r.logger.Error("outbox: cannot record outcomes; retrying", "entries", len(left), "error", err)
+			r.alarm.Failed(err)
+		} else {
+			r.alarm.Works()
 		}
 		if left = r.giveUp(left, err); len(left) > 0 {
 			wait := shortestWait << min(left[0].tries-1, 5)

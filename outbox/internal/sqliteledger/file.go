@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 )
 
@@ -40,15 +39,4 @@ func (f file) check() error {
 		return errFileGone
 	}
 	return nil
-}
-
-// heldBy names the processes that hold the write lock, where the system tells.
-func (f file) heldBy() string {
-	if f.info == nil {
-		return ""
-	}
-	if holders := lockHolders(f.path); holders != "" {
-		return fmt.Sprintf(", which is held by process %s", holders)
-	}
-	return ""
 }

@@ -67,8 +67,12 @@ func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEnt
 	now := now()
 	args := make([]any, 0, 10*len(entries))
 	for _, e := range entries {
-		due := dueAt(e, now)
-		args = append(args, e.Key, e.Digest, e.Operation, e.Body, e.Sealed, now, due, due, milliseconds(e.NotAfter), e.Urgent)
+		notBefore := int64(0) // which comes before any time, by any clock
+		if !e.NotBefore.IsZero() && e.NotBefore.UnixMilli() > now {
+			notBefore = e.NotBefore.UnixMilli()
+		}
+		args = append(args, e.Key, e.Digest, e.Operation, e.Body, e.Sealed, now, notBefore, max(now, notBefore),
+			milliseconds(e.NotAfter), e.Urgent)
 	}
 	rows, err := conn.QueryContext(ctx, `INSERT INTO outbox_entry
 		(key, digest, operation, body, sealed, created_at, not_before, due_since, not_after, urgent) VALUES `+
@@ -95,7 +99,7 @@ func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEnt
 			continue
 		}
 		delete(byKey, e.Key) // the same key again is present
-		inserted[i] = e.Inserted(id, time.UnixMilli(now), time.UnixMilli(dueAt(e, now)))
+		inserted[i] = e.Inserted(id, time.UnixMilli(now))
 	}
 	if len(missing) == 0 {
 		return inserted, nil
@@ -121,13 +125,6 @@ func findPresent(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEnt
 		}
 	}
 	return nil
-}
-
-func dueAt(e ledger.NewEntry, now int64) int64 {
-	if e.NotBefore.IsZero() {
-		return now
-	}
-	return max(now, e.NotBefore.UnixMilli())
 }
 
 // milliseconds returns nil for the zero time.

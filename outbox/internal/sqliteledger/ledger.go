@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -90,12 +91,6 @@ func (l *Ledger) Close() error {
 // DigestKey implements ledger.Ledger.
 func (l *Ledger) DigestKey() []byte { return l.key }
 
-// Announce implements ledger.Ledger. SQLite has no announcements.
-func (l *Ledger) Announce(context.Context) error { return nil }
-
-// Listen implements ledger.Ledger.
-func (l *Ledger) Listen(context.Context, func()) {}
-
 // nowSQL is the clock of the database in milliseconds. It is rounded because julianday
 // returns a floating-point number.
 const nowSQL = `CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)`
@@ -104,32 +99,32 @@ const nowSQL = `CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)
 // after the transaction has taken the write lock.
 func now() int64 { return time.Now().UnixMilli() }
 
-// paused is the condition that an operation is paused.
-const paused = `EXISTS (SELECT 1 FROM outbox_pause WHERE operation IN ('', %s))`
+// notOver is the condition that NotAfter has not passed.
+const notOver = `(not_after IS NULL OR not_after > ` + nowSQL + `)`
 
-// operationsIn returns a table "op" of the operations with entries in a state. It reads
-// one row of the state's index for each.
-func operationsIn(state ledger.State) string {
-	smallest := fmt.Sprintf(`SELECT min(operation) FROM outbox_entry WHERE state = %d`, state)
-	return `WITH RECURSIVE op(name) AS (` + smallest + ` UNION ALL
-		SELECT (` + smallest + ` AND operation > name) FROM op WHERE name IS NOT NULL) `
-}
-
-// dueSQL reads the first pending entry of each class.
-var dueSQL = operationsIn(ledger.Pending) + `SELECT name, urgent, due - ` + nowSQL + `, ` + fmt.Sprintf(paused, "name") + ` FROM (
-			SELECT name, class.urgent, (SELECT min(not_before) FROM outbox_entry
-				WHERE state = 0 AND operation = name AND urgent = class.urgent) AS due
-			FROM op, (SELECT 0 AS urgent UNION ALL SELECT 1) AS class WHERE name IS NOT NULL)
-		WHERE due IS NOT NULL ORDER BY name, urgent`
+// dueSQL reads the first entry of each class. A look is [operation, lane, latest time, time,
+// id].
+const dueSQL = `SELECT n, due - ` + nowSQL + `, EXISTS (SELECT 1 FROM outbox_pause WHERE operation = name) FROM (
+	SELECT look.key AS n, look.value->>0 AS name, (SELECT not_before FROM outbox_entry WHERE state = 0 AND operation = look.value->>0
+		AND lane = look.value->>1 AND not_before <= look.value->>2 AND (not_before, id) > (look.value->>3, look.value->>4) AND ` + notOver + `
+		ORDER BY not_before, id LIMIT 1) AS due
+	FROM json_each(?) AS look)
+	WHERE due IS NOT NULL`
 
 // Due implements ledger.Ledger.
-func (l *Ledger) Due(ctx context.Context) (due []ledger.Due, err error) {
+func (l *Ledger) Due(ctx context.Context, looks []ledger.Look) (due []ledger.Due, err error) {
+	arrays := make([][5]any, len(looks))
+	for i, look := range looks {
+		after, latest := rangeOf(look, math.MaxInt64)
+		arrays[i] = [5]any{look.Operation, look.Lane, latest, after.Time, after.ID}
+	}
 	err = l.whileUsable(ctx, func() error {
-		rows, err := l.due.QueryContext(ctx)
+		rows, err := l.due.QueryContext(ctx, asJSON(arrays))
 		due, err = collect(rows, err, func(scan scanFunc) (d ledger.Due, err error) {
+			var n int
 			var wait int64
-			err = scan(&d.Operation, &d.Urgent, &wait, &d.Paused)
-			d.Wait = ledger.DueIn(wait)
+			err = scan(&n, &wait, &d.Paused)
+			d.Class, d.Wait = looks[n].Class, ledger.Milliseconds(max(wait, 0))
 			return d, err
 		})
 		return err
@@ -137,29 +132,42 @@ func (l *Ledger) Due(ctx context.Context) (due []ledger.Due, err error) {
 	return due, err
 }
 
+// rangeOf returns the part of the index that a look is at. Entries that wait for no time have
+// the time 0.
+func rangeOf(look ledger.Look, latest int64) (after ledger.Position, to int64) {
+	switch {
+	case !look.Timed:
+		return look.After, 0
+	case look.After.Time == 0:
+		return ledger.Position{ID: math.MaxInt64}, latest
+	}
+	return look.After, latest
+}
+
 // Claim implements ledger.Ledger. A pause is a limit of 0, because a condition would be
 // looked at for each entry that is due.
 func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledger.Claimed, err error) {
-	chosen, order := `urgent = ?8`, `not_before, id`
+	chosen := `lane = ?8 AND (not_before, id) > (?10, ?11) AND not_before <= ?12`
 	if claim.Keys != nil {
-		chosen = `key IN (SELECT value FROM json_each(?8))`
+		chosen = `key IN (SELECT value FROM json_each(?8)) AND not_before <= ?1`
 	}
-	if claim.Newest {
-		order = `not_before DESC, id DESC`
-	}
-	statement := `UPDATE outbox_entry SET state = 1, attempts = attempts + 1, token = ?2, owner = ?3, claimed_at = ?1, lease_until = ?1 + ?4
+	const order = `(ORDER BY not_before, id)`
+	statement := `UPDATE outbox_entry SET state = 1, attempts = attempts + 1, token = ?2, claimed_at = ?1, lease_until = ?1 + ?3
 		WHERE id IN (SELECT id FROM (
-			SELECT id, sum(size) OVER (ORDER BY ` + order + `) AS total, row_number() OVER (ORDER BY ` + order + `) AS n FROM (
-				SELECT id, not_before, COALESCE(length(body), 0) AS size FROM outbox_entry WHERE state = 0 AND operation = ?5 AND ` + chosen + `
-				AND not_before <= ?1 AND (not_after IS NULL OR not_after > ?1)
-				ORDER BY ` + order + ` LIMIT ?6 * NOT ` + fmt.Sprintf(paused, "?5") + `))
-			WHERE total <= ?7 OR ?9 AND n = 1)
+			SELECT id, sum(size) OVER ` + order + ` AS total, row_number() OVER ` + order + ` AS n FROM (
+				SELECT id, not_before, COALESCE(length(body), 0) AS size FROM outbox_entry WHERE state = 0 AND operation = ?4 AND ` + chosen + `
+				AND (not_after IS NULL OR not_after > ?1)
+				ORDER BY not_before, id LIMIT ?5 * NOT EXISTS (SELECT 1 FROM outbox_pause WHERE operation = ?4)))
+			WHERE total <= ?6 OR ?7 AND n = 1)
 		RETURNING ` + claimedColumns
 	err = l.update(ctx, func(ctx context.Context, conn *writer) error {
-		args := []any{now(), claim.Token[:], claim.Owner, claim.Lease.Milliseconds(), claim.Operation, claim.Limit, claim.MaxBytes, claim.Urgent,
-			claim.OneAnyway}
+		now := now()
+		args := []any{now, claim.Token[:], claim.Lease.Milliseconds(), claim.Operation, claim.Limit, claim.MaxBytes, claim.OneAnyway}
 		if claim.Keys != nil {
-			args[7] = asJSON(claim.Keys)
+			args = append(args, asJSON(claim.Keys))
+		} else {
+			after, latest := rangeOf(claim.Look, now)
+			args = append(args, claim.Lane, nil, after.Time, after.ID, latest)
 		}
 		rows, err := conn.QueryContext(ctx, statement, args...)
 		claimed, err = collect(rows, err, scanClaimed)
@@ -170,19 +178,21 @@ func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledge
 
 // Unclaim implements ledger.Ledger. The sweep may have found the entries first.
 func (l *Ledger) Unclaim(ctx context.Context, token ledger.Token) (int, error) {
-	return l.change(ctx, `UPDATE outbox_entry SET state = 0, token = NULL, lease_until = NULL, settled_at = NULL, error = ''
+	return l.change(ctx, `UPDATE outbox_entry SET state = 0, attempts = attempts - 1, token = NULL, lease_until = NULL, settled_at = NULL,
+		error = CASE WHEN state = 1 THEN error ELSE '' END
 		WHERE state IN (1, 4) AND token = ?`, token[:])
 }
 
 // settleSQL keeps a delivery that is unknown while the entry is pending, because the
-// entry was unclear before it was resent.
+// entry was unclear before it was resent. An entry can be rejected by its NotAfter before it
+// turns out that an earlier send was accepted.
 const settleSQL = `UPDATE outbox_entry SET state = ?1, error = ?3,
-	delivery = CASE WHEN ?1 = 0 AND delivery = 0 AND state = 1 THEN 0 ELSE ?2 END,
+	delivery = CASE WHEN ?1 = 0 AND delivery = 0 THEN 0 ELSE ?2 END,
 	body = CASE WHEN ?1 = 2 THEN NULL ELSE body END,
 	not_before = CASE WHEN ?1 = 0 THEN ?4 + ?5 ELSE not_before END,
 	settled_at = CASE WHEN ?1 = 0 THEN NULL ELSE ?4 END,
-	refusals = ?6, denied_at = CASE WHEN ?9 THEN ?4 ELSE denied_at END, attempts = attempts - ?10, lease_until = NULL
-	WHERE id = ?7 AND token = ?8 AND (state IN (1, 4) OR state = 0 AND ?1 IN (2, 3) OR state = 5 AND ?1 = 2)`
+	denials = ?6, denied_at = CASE WHEN ?9 THEN ?4 ELSE denied_at END, attempts = attempts - ?10, lease_until = NULL
+	WHERE id = ?7 AND token = ?8 AND (state IN (1, 4) OR state = 0 AND ?1 IN (2, 3) OR state IN (3, 5) AND ?1 = 2)`
 
 // Settle implements ledger.Ledger.
 func (l *Ledger) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled []ledger.Settled, at time.Time, err error) {
@@ -212,27 +222,14 @@ func (l *Ledger) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled
 }
 
 // Sweep implements ledger.Ledger.
-func (l *Ledger) Sweep(ctx context.Context, limit int) ([]ledger.Swept, error) {
-	expired := `state = 1 AND lease_until < ` + nowSQL
-	if none, err := l.none(ctx, expired); none || err != nil { // without the write lock
-		return nil, err
+func (l *Ledger) Sweep(ctx context.Context, limit int) (int, error) {
+	const over = `state = 1 AND lease_until < ` + nowSQL
+	if none, err := l.none(ctx, over); none || err != nil { // without the write lock
+		return 0, err
 	}
-	var swept []ledger.Swept
-	err := l.update(ctx, func(ctx context.Context, conn *writer) error {
-		now := now()
-		rows, err := conn.QueryContext(ctx, `UPDATE outbox_entry SET state = 4, delivery = 0, settled_at = ?1, error = ?2,
-			lease_until = ?1 + lease_until - claimed_at
-			WHERE id IN (SELECT id FROM outbox_entry WHERE state = 1 AND lease_until < ?1 ORDER BY id LIMIT ?3)
-			RETURNING id, lease_until - ?1`, now, ledger.SweptError, limit)
-		swept, err = collect(rows, err, func(scan scanFunc) (s ledger.Swept, err error) {
-			var guard int64
-			err = scan(&s.ID, &guard)
-			s.Guard = time.Duration(guard) * time.Millisecond
-			return s, err
-		})
-		return err
-	})
-	return swept, err
+	return l.change(ctx, `UPDATE outbox_entry SET state = 4, settled_at = `+nowSQL+`, error = ?,
+		lease_until = `+nowSQL+` + lease_until - claimed_at
+		WHERE id IN (SELECT id FROM outbox_entry WHERE `+over+` ORDER BY id LIMIT ?)`, ledger.SweptError, limit)
 }
 
 // Expire implements ledger.Ledger.
@@ -252,17 +249,16 @@ func (l *Ledger) Expire(ctx context.Context, limit int) ([]ledger.Entry, error) 
 	return expired, err
 }
 
-// StillSwept implements ledger.Ledger.
-func (l *Ledger) StillSwept(ctx context.Context, ids []int64) ([]ledger.Entry, error) {
-	return query(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM outbox_entry
-		WHERE id IN (`+placeholders(len(ids))+`) AND state = 4 AND lease_until IS NOT NULL ORDER BY id`, anySlice(ids)...)
-}
+// acceptedOperations is a table "op" of the operations of which entries were accepted. It
+// reads one row of their index for each.
+const acceptedOperations = `WITH RECURSIVE op(name) AS (SELECT min(operation) FROM outbox_entry WHERE state = 2 UNION ALL
+	SELECT (SELECT min(operation) FROM outbox_entry WHERE state = 2 AND operation > name) FROM op WHERE name IS NOT NULL) `
 
 // Purge implements ledger.Ledger.
 func (l *Ledger) Purge(ctx context.Context, keep time.Duration, limit int) (n int, err error) {
 	before := fmt.Sprintf(`settled_at < %s - %d`, nowSQL, keep.Milliseconds())
 	for _, old := range []string{
-		operationsIn(ledger.Accepted) + `SELECT id FROM op CROSS JOIN outbox_entry WHERE state = 2 AND operation = name AND ` + before,
+		acceptedOperations + `SELECT id FROM op CROSS JOIN outbox_entry WHERE state = 2 AND operation = name AND ` + before,
 		`SELECT id FROM outbox_entry WHERE state = 5 AND ` + before,
 	} {
 		var none bool
@@ -285,19 +281,30 @@ func (l *Ledger) Purge(ctx context.Context, keep time.Duration, limit int) (n in
 }
 
 // Tidy implements ledger.Ledger. The write-ahead log contains old versions of pages, so
-// it is truncated.
+// it is truncated, if no reader needs it: SQLite would hold the write lock while it waits.
 func (l *Ledger) Tidy(ctx context.Context) error {
 	if !l.erased.Swap(false) {
 		return nil
 	}
-	return l.withWriter(ctx, func(w *writer) error {
+	err := l.withWriter(ctx, func(w *writer) error {
+		var timeout int
+		if err := w.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&timeout); err != nil {
+			return err
+		}
+		if err := pragma(ctx, w.Conn, `PRAGMA busy_timeout = 0`); err != nil {
+			return err
+		}
 		var busy, pages, moved int
 		err := w.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved)
-		if err != nil || busy != 0 { // a reader still needs the log
+		if busy != 0 {
 			l.erased.Store(true)
 		}
-		return err
+		return errors.Join(err, pragma(context.WithoutCancel(ctx), w.Conn, fmt.Sprintf(`PRAGMA busy_timeout = %d`, timeout)))
 	})
+	if err != nil {
+		l.erased.Store(true)
+	}
+	return err
 }
 
 // none reports whether no entry matches.
@@ -381,23 +388,26 @@ func (l *Ledger) Counts(ctx context.Context) (counts ledger.Counts, err error) {
 		}
 	}
 	var age int64
-	columns = append(columns, `COALESCE(`+nowSQL+` - (SELECT min(min(due_since, not_before)) FROM outbox_entry WHERE state = 0), 0)`)
+	columns = append(columns, `COALESCE(`+nowSQL+` - (SELECT min(due_since) FROM outbox_entry WHERE state = 0), 0)`)
 	into = append(into, &age)
 	err = l.withConn(ctx, func(conn *sql.Conn) error {
-		err := conn.QueryRowContext(ctx, `SELECT `+strings.Join(columns, `, `)).Scan(into...)
-		if err != nil {
-			return err
-		}
-		rows, err := conn.QueryContext(ctx, `SELECT operation FROM outbox_pause ORDER BY operation`)
-		counts.Paused, err = collect(rows, err, func(scan scanFunc) (name string, err error) { return name, scan(&name) })
-		return err
+		return conn.QueryRowContext(ctx, `SELECT `+strings.Join(columns, `, `)).Scan(into...)
 	})
+	if err == nil {
+		counts.Paused, err = l.Paused(ctx)
+	}
 	for _, n := range counts.ByState {
 		all -= n
 	}
 	counts.ByState[ledger.Accepted] = all
 	counts.OldestDue = time.Duration(max(age, 0)) * time.Millisecond
 	return counts, err
+}
+
+// Paused implements ledger.Ledger.
+func (l *Ledger) Paused(ctx context.Context) ([]string, error) {
+	return query(ctx, l, func(scan scanFunc) (name string, err error) { return name, scan(&name) },
+		`SELECT operation FROM outbox_pause ORDER BY operation`)
 }
 
 // Pause implements ledger.Ledger.
@@ -408,14 +418,13 @@ func (l *Ledger) Pause(ctx context.Context, operations []string) error {
 
 // Resume implements ledger.Ledger.
 func (l *Ledger) Resume(ctx context.Context, operations []string) error {
-	_, err := l.change(ctx, `DELETE FROM outbox_pause WHERE operation IN (SELECT value FROM json_each(?1)) OR json_array_length(?1) = 0`,
-		asJSON(operations))
+	_, err := l.change(ctx, `DELETE FROM outbox_pause WHERE operation IN (SELECT value FROM json_each(?))`, asJSON(operations))
 	return err
 }
 
 // resendSQL marks the delivery of an entry that was unclear as unknown, and that of a
 // rejected one as not sent.
-const resendSQL = `UPDATE outbox_entry SET state = 0, not_before = ?1, due_since = ?1, settled_at = NULL, lease_until = NULL, refusals = 0,
+const resendSQL = `UPDATE outbox_entry SET state = 0, not_before = 0, due_since = ?1, settled_at = NULL, lease_until = NULL, denials = 0,
 	delivery = CASE WHEN state = 4 THEN 0 ELSE 1 END, token = CASE WHEN state = 4 THEN token END
 	WHERE state IN (3, 4) AND (lease_until IS NULL OR lease_until <= ?1) AND (not_after IS NULL OR not_after > ?1)`
 
@@ -424,7 +433,8 @@ func (l *Ledger) Resend(ctx context.Context, keys []string) ([]ledger.Decision, 
 	return l.decide(ctx, resendSQL, keys)
 }
 
-const dismissSQL = `UPDATE outbox_entry SET state = 5, body = NULL, error = '', lease_until = NULL, settled_at = ?1
+const dismissSQL = `UPDATE outbox_entry SET state = 5, body = NULL, error = '', lease_until = NULL, settled_at = ?1,
+	delivery = CASE WHEN state = 4 THEN 0 ELSE delivery END
 	WHERE state IN (0, 3, 4)`
 
 // Dismiss implements ledger.Ledger.
@@ -465,11 +475,11 @@ func (l *Ledger) decideIn(ctx context.Context, conn ledger.SQLTx, statement stri
 	if err != nil {
 		return nil, err
 	}
-	return ledger.Decisions(keys, changed, found, time.UnixMilli(now)), nil
+	return ledger.Decisions(keys, changed, found), nil
 }
 
-// asJSON writes a list of keys or names, which are valid UTF-8.
-func asJSON(values []string) string {
+// asJSON writes a list of texts, which are valid UTF-8, and numbers.
+func asJSON(values any) string {
 	text, err := json.Marshal(values)
 	if err != nil {
 		panic(err)

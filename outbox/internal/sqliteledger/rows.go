@@ -1,6 +1,7 @@
 package sqliteledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"strings"
@@ -12,8 +13,8 @@ import (
 const (
 	entryColumns = `id, key, operation, state, attempts, delivery, error, created_at, not_before, settled_at, not_after, lease_until, urgent`
 	// claimedColumns need the current time as the parameter ?1.
-	claimedColumns = `id, key, operation, body, sealed, attempts, refusals, created_at, not_before, error, not_after, not_after - ?1, urgent,
-		refusals > 0 AND EXISTS (SELECT 1 FROM outbox_entry other WHERE other.state = 2 AND other.operation = outbox_entry.operation
+	claimedColumns = `id, key, operation, body, sealed, attempts, denials, created_at, not_before, error, not_after, not_after - ?1, urgent,
+		denials > 0 AND EXISTS (SELECT 1 FROM outbox_entry other WHERE other.state = 2 AND other.operation = outbox_entry.operation
 			AND other.settled_at > outbox_entry.denied_at)`
 )
 
@@ -29,8 +30,11 @@ func scanEntryAnd(scan scanFunc, more ...any) (e ledger.Entry, err error) {
 	into := []any{&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &enqueued, &notBefore, &settled,
 		&notAfter, &lease, &e.Urgent}
 	err = scan(append(into, more...)...)
-	e.EnqueuedAt, e.NotBefore = time.UnixMilli(enqueued), time.UnixMilli(notBefore)
+	now := now()
+	e.EnqueuedAt, e.NotBefore = time.UnixMilli(enqueued), time.UnixMilli(cmp.Or(notBefore, enqueued))
 	e.SettledAt, e.NotAfter, e.LeaseUntil = timeOf(settled), timeOf(notAfter), timeOf(lease)
+	e.DueIn, e.LeaseLeft = ledger.Milliseconds(max(notBefore-now, 0)), ledger.Milliseconds(max(lease.Int64-now, 0))
+	e.Late = notAfter.Valid && notAfter.Int64 <= now
 	return e, err
 }
 
@@ -52,8 +56,8 @@ func scanClaimed(scan scanFunc) (c ledger.Claimed, err error) {
 	var notAfter, left sql.NullInt64
 	err = scan(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Denials, &enqueued, &notBefore, &c.Error,
 		&notAfter, &left, &c.Urgent, &c.AcceptedSince)
-	c.EnqueuedAt, c.NotBefore, c.NotAfter = time.UnixMilli(enqueued), time.UnixMilli(notBefore), timeOf(notAfter)
-	c.Left = ledger.LeftOf(left.Int64)
+	c.EnqueuedAt, c.NotBefore, c.NotAfter = time.UnixMilli(enqueued), time.UnixMilli(cmp.Or(notBefore, enqueued)), timeOf(notAfter)
+	c.Left, c.Position = ledger.Milliseconds(left.Int64), ledger.Position{Time: notBefore, ID: c.ID}
 	return c, err
 }
 

@@ -22,16 +22,16 @@ func (l *Ledger) update(ctx context.Context, fn func(context.Context, *writer) e
 	return l.withWriter(ctx, func(w *writer) error {
 		restore, err := l.configure(ctx, w.Conn)
 		if err != nil {
-			return err
+			return ledger.Undone(err)
 		}
 		defer restore()
 		if err := w.prepare(ctx, statements); err != nil {
-			return err
+			return ledger.Undone(err)
 		}
-		if err := l.begin(ctx, w.Conn); err != nil {
-			return err
+		if err := begin(ctx, w.Conn); err != nil {
+			return ledger.Undone(err)
 		}
-		err = fn(ctx, w)
+		err = ledger.Undone(fn(ctx, w))
 		if err == nil {
 			err = whileBusy(ctx, func() error { // a reader stops it in another journal mode than WAL
 				_, err := w.Conn.ExecContext(ctx, "COMMIT")
@@ -85,19 +85,15 @@ func (l *Ledger) whileUsable(ctx context.Context, fn func() error) error {
 	return whileBusy(ctx, fn)
 }
 
-// longWait is how long a transaction waits for the write lock until its error names the
-// process that holds it. A test shortens it.
-var longWait = 5 * time.Second
-
 // begin waits for the write lock.
-func (l *Ledger) begin(ctx context.Context, conn *sql.Conn) error {
+func begin(ctx context.Context, conn *sql.Conn) error {
 	start := time.Now()
 	err := whileBusy(ctx, func() error {
 		_, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE")
 		return err
 	})
-	if waited := time.Since(start); err != nil && waited > longWait {
-		err = fmt.Errorf("waited %s for the write lock of the database%s: %w", waited.Round(time.Second), l.file.heldBy(), err)
+	if waited := time.Since(start).Round(time.Second); err != nil && waited > 0 {
+		err = fmt.Errorf("waited %s for the write lock of the database: %w", waited, err)
 	}
 	return err
 }

@@ -161,7 +161,7 @@ func TestAConsumerSendsOnceWhatItsEngineDeliversTwice(t *testing.T) {
 	var e engine
 	for i := range entries {
 		key := fmt.Sprintf("order-%d", i)
-		if _, err := o.Enqueue(t.Context(), key, request(key)); err != nil {
+		if _, err := o.Enqueue(t.Context(), outbox.Item{Key: key, Prepared: request(key)}); err != nil {
 			t.Fatal(err)
 		}
 		e.messages = append(e.messages, []string{key}, []string{key})

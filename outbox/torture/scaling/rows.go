@@ -66,13 +66,13 @@ func request(key string) *messaging.Prepared {
 // digests. Each pending row becomes due at another time. Both statements have the same
 // parameters, so the last condition, which is always true, uses the body.
 const (
-	pendingRows = `INSERT INTO outbox_entry (key, digest, operation, body, sealed, not_before, due_since, created_at)
-		SELECT 'order-' || lpad(n::text, 9, '0'), sha256(n::text::bytea), $3, $4, false, at, at, at
+	pendingRows = `INSERT INTO outbox_entry (key, digest, operation, body, sealed, urgent, not_before, due_since, created_at)
+		SELECT 'order-' || lpad(n::text, 9, '0'), sha256(n::text::bytea), $3, $4, false, false, 'epoch', at, at
 		FROM generate_series($1::bigint, $2::bigint) AS n, LATERAL (SELECT now() - interval '1 hour' + n * interval '100 us' AS at) AS t`
-	acceptedRows = `INSERT INTO outbox_entry (key, digest, operation, sealed, state, token, attempts, owner, not_before, due_since,
+	acceptedRows = `INSERT INTO outbox_entry (key, digest, operation, sealed, urgent, state, token, attempts, not_before, due_since,
 			claimed_at, settled_at, created_at, delivery)
-		SELECT 'order-' || lpad(n::text, 9, '0'), sha256(n::text::bytea), $3, false, 2, decode(md5(n::text), 'hex'), 1, 'worker-1 4711',
-			at, at, at, at, at, 3
+		SELECT 'order-' || lpad(n::text, 9, '0'), sha256(n::text::bytea), $3, false, false, 2, decode(md5(n::text), 'hex'), 1,
+			'epoch', at, at, at, at, 3
 		FROM generate_series($1::bigint, $2::bigint) AS n, LATERAL (SELECT now() - interval '1 hour' + n * interval '100 us' AS at) AS t
 		WHERE $4::bytea IS NOT NULL`
 	atATime = 250_000

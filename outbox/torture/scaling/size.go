@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
@@ -67,7 +68,7 @@ func (l *lab) size(ctx context.Context, s *store) ([]string, error) {
 	enqueues, err := times(100, func(i int) error {
 		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			key := fmt.Sprintf("new-%d-%d", s.rows, i)
-			_, err := s.outbox.EnqueueTx(ctx, tx, key, request(key))
+			_, err := s.outbox.EnqueueTx(ctx, tx, outbox.Item{Key: key, Prepared: request(key)})
 			return err
 		})
 	})
@@ -84,8 +85,8 @@ func (l *lab) size(ctx context.Context, s *store) ([]string, error) {
 func (s *store) claim(ctx context.Context) error {
 	var token ledger.Token
 	_, _ = rand.Read(token[:])
-	claimed, err := s.store.Ledger().Claim(ctx, ledger.Claim{Token: token, Owner: "scaling", Lease: time.Minute, Limit: 64,
-		Operation: request("").Operation(), MaxBytes: 64 << 20})
+	claimed, err := s.store.Ledger().Claim(ctx, ledger.Claim{Token: token, Lease: time.Minute, Limit: 64,
+		Look: ledger.Look{Class: ledger.Class{Operation: request("").Operation(), Lane: ledger.Normal}}, MaxBytes: 64 << 20})
 	if err == nil && len(claimed) != 64 {
 		err = fmt.Errorf("claimed %d entries instead of 64", len(claimed))
 	}

@@ -125,11 +125,9 @@ func (t task) outbox(ctx context.Context, pool *pgxpool.Pool, client *messaging.
 	return outbox.New(store, client, opts...)
 }
 
-// runRiver works the permits until ctx ends.
+// runRiver works the jobs until ctx ends.
 func (t task) runRiver(ctx context.Context, pool *pgxpool.Pool, o *outbox.Outbox[pgx.Tx]) error {
-	queue := river.QueueConfig{MaxWorkers: max(4, t.InFlight*3/outboxriver.PermitSize), FetchCooldown: 5 * time.Millisecond,
-		FetchPollInterval: 100 * time.Millisecond}
-	config := &river.Config{Queues: map[string]river.QueueConfig{outboxriver.Queue: queue}, Logger: slog.New(slog.DiscardHandler)}
+	config := &river.Config{Logger: slog.New(slog.DiscardHandler)}
 	outboxriver.Register(river.NewWorkers(), config, o)
 	client, err := river.NewClient(riverpgxv5.New(pool), config)
 	if err != nil {

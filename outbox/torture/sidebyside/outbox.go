@@ -61,7 +61,7 @@ func (b *box[Tx]) left(ctx context.Context) (int, error) {
 
 func (b *box[Tx]) unknown(ctx context.Context) (map[string]bool, error) {
 	keys := make(map[string]bool)
-	for entry, err := range b.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}) {
+	for entry, err := range b.List(ctx, outbox.Filter{State: outbox.Unclear}) {
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (o *onSQLite) commit(ctx context.Context, key string) error {
 	if _, err := tx.ExecContext(ctx, `INSERT INTO orders VALUES (?, 4711)`, key); err != nil {
 		return err
 	}
-	if _, err := o.EnqueueTx(ctx, tx, key, request(key)); err != nil {
+	if _, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: key, Prepared: request(key)}); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -138,7 +138,7 @@ func (o *onPostgres) create(ctx context.Context) error { return createOn(ctx, o.
 
 func (o *onPostgres) commit(ctx context.Context, key string) error {
 	return order(ctx, o.pool, key, func(tx pgx.Tx) error {
-		_, err := o.EnqueueTx(ctx, tx, key, request(key))
+		_, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: key, Prepared: request(key)})
 		return err
 	})
 }

@@ -40,7 +40,7 @@ func Trial[Tx any](ctx context.Context, o *outbox.Outbox[Tx], tx Tx, items []out
 		return found, err
 	}
 	for i, item := range items {
-		switch e, err := o.EnqueueTx(ctx, tx, item.Key, item.Prepared); {
+		switch e, err := o.EnqueueTx(ctx, tx, item); {
 		case errors.Is(err, outbox.ErrKeyConflict):
 			found[i] = Conflicting
 		case err != nil:

@@ -193,7 +193,7 @@ type selection struct {
 // all ranges over the entries as they are now.
 func (s *selection) all(ctx context.Context) iter.Seq2[outbox.Entry, error] {
 	if len(s.keys) == 0 {
-		return s.List(ctx, outbox.ListParams{Filter: s.filter})
+		return s.List(ctx, s.filter)
 	}
 	return func(yield func(outbox.Entry, error) bool) {
 		for _, key := range s.keys {

@@ -35,7 +35,7 @@ func enqueue(t *testing.T, b *box, keys ...string) {
 	prepared, err := messaging.EventTriggerParams{EventID: "e-1", Email: "ada@example.com"}.Prepare()
 	require.NoError(t, err)
 	for _, key := range keys {
-		_, err := b.Enqueue(t.Context(), key, prepared)
+		_, err := b.Enqueue(t.Context(), outbox.Item{Key: key, Prepared: prepared})
 		require.NoError(t, err)
 	}
 }

@@ -123,7 +123,7 @@ func columnsOf(names ...string) []output.Column[entry] {
 
 func newOutboxList(l *ledgerFlag) *cobra.Command {
 	flags := filterFlags{states: allStates}
-	var page outbox.ListParams
+	var page outbox.Filter
 	cmd := list[entry]{
 		use: "list", short: "List entries",
 		example: `  messaging outbox list --ledger orders.db --state unclear
@@ -135,10 +135,10 @@ func newOutboxList(l *ledgerFlag) *cobra.Command {
 			if err != nil {
 				return failed[entry](err)
 			}
-			if page.Filter = filter; page.After < 0 || page.Limit < 0 {
+			if filter.After, filter.Limit = page.After, page.Limit; page.After < 0 || page.Limit < 0 {
 				return failed[entry](exit.With(exit.Usage, "--after and --limit must not be negative"))
 			}
-			return l.entries(c.ctx, page)
+			return l.entries(c.ctx, filter)
 		},
 	}.command(l.settings)
 	flags.add(cmd)
@@ -147,7 +147,7 @@ func newOutboxList(l *ledgerFlag) *cobra.Command {
 	return cmd
 }
 
-func (l *ledgerFlag) entries(ctx context.Context, page outbox.ListParams) iter.Seq2[entry, error] {
+func (l *ledgerFlag) entries(ctx context.Context, page outbox.Filter) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		b, err := l.open(ctx)
 		if err != nil {

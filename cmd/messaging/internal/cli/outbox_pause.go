@@ -32,7 +32,11 @@ out.`,
 		Args:              checkOperations,
 		ValidArgsFunction: completeOp,
 	}, func(ctx context.Context, b *box, operations []string) error {
-		err := b.Pause(ctx, operations...)
+		pause := func() error { return b.Pause(ctx, operations...) }
+		if len(operations) == 0 {
+			pause = func() error { return b.PauseAll(ctx) }
+		}
+		err := pause()
 		if err == nil {
 			l.printer.Note("paused: %s; what was claimed before may still be sent", named(operations))
 		}
@@ -45,8 +49,7 @@ func newOutboxResume(l *ledgerFlag) *cobra.Command {
 	cmd := l.about(&cobra.Command{
 		Use:   "resume [OPERATION...]",
 		Short: "Send again after a pause",
-		Long: `End the pause of these operations. Without one, end every pause. A pause of all is not
-ended by naming operations.
+		Long: `End the pause of these operations. Without one, end every pause.
 
 It asks on a terminal. A script passes --expect with the number of pending entries.`,
 		Example: `  messaging outbox resume --ledger orders.db
@@ -87,7 +90,11 @@ func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect,
 			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Entries(now))
 		}
 	}
-	if err := b.Resume(ctx, operations...); err != nil {
+	resume := func() error { return b.Resume(ctx, operations...) }
+	if len(operations) == 0 {
+		resume = func() error { return b.ResumeAll(ctx) }
+	}
+	if err := resume(); err != nil {
 		return err
 	}
 	l.printer.Note("resumed: %s", named(operations))
@@ -101,7 +108,7 @@ func (b *box) pendingOf(ctx context.Context, operations []string) (n int, err er
 		return counts.Pending, err
 	}
 	for _, operation := range operations {
-		for _, err := range b.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Pending, Operation: operation}}) {
+		for _, err := range b.List(ctx, outbox.Filter{State: outbox.Pending, Operation: operation}) {
 			if err != nil {
 				return n, err
 			}

@@ -92,7 +92,7 @@ func (flags *runFlags) options(service *profile.Service) ([]outbox.Option, error
 		}
 	}
 	if limit > 0 {
-		options = append(options, outbox.WithRate(rate.NewLimiter(limit, 1)))
+		options = append(options, outbox.WithRateLimiter(rate.NewLimiter(limit, 1)))
 	}
 	if flags.timeout > 0 {
 		options = append(options, outbox.WithSendTimeout(flags.timeout))

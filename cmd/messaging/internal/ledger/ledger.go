@@ -19,7 +19,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/postgres"
-	"github.com/messaging-go/messaging/outbox/sqlite"
 	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
@@ -156,7 +155,7 @@ func (a Address) open(ctx context.Context) (*Ledger, error) {
 	}
 	var closeStore func() error
 	if l.isFile {
-		var store *sqlite.Store
+		var store *sqlitefile.Store
 		if store, err = sqlitefile.Open(ctx, a.path); err == nil {
 			l.Store, closeStore = store, store.Close
 		}
