@@ -1,0 +1,173 @@
+package outbox_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+func TestACallWaitsForNoClaimThatMayHaveBeenCommitted(t *testing.T) {
+	for name, failure := range map[string]error{"rolled back by the server": &pgconn.PgError{Code: "57014"}, "unknown": errBroken} {
+		t.Run(name, func(t *testing.T) {
+			o, f := openFaulty(t, newService().client(t))
+			enqueue(t, o, "order")
+			f.set(faults{afterClaim: func([]ledger.Claimed) ([]ledger.Claimed, error) { return nil, failure }})
+			began := time.Now()
+			_, err := o.Deliver(t.Context(), "order")
+			require.ErrorIs(t, err, failure)
+			_, err = o.DeliverDue(t.Context(), 1)
+			if err != nil {
+				require.ErrorIs(t, err, failure)
+			}
+			assert.Less(t, time.Since(began), 30*time.Second, "not ten leases")
+		})
+	}
+}
+
+func TestAnUnclaimedEntryIsWhatItWasBeforeTheClaim(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "claimed", "swept")
+		before, err := o.Get(t.Context(), "claimed")
+		require.NoError(t, err)
+		token := db.crash(t, "claimed", "swept")
+		n, err := db.ledger.Unclaim(t.Context(), token)
+		require.NoError(t, err)
+		assert.Equal(t, 2, n)
+		after, err := o.Get(t.Context(), "claimed")
+		require.NoError(t, err)
+		assert.Equal(t, before, after)
+	})
+}
+
+func TestALockedEntryStopsNoOthers(t *testing.T) {
+	db := openPgx(t)
+	o := db.new(t, newService().client(t), outbox.Fast())
+	_, err := o.Enqueue(t.Context(), outbox.Item{Key: "urgent", Prepared: request(t, "urgent"), Urgent: true})
+	require.NoError(t, err)
+	enqueue(t, o, keysOf(50)...)
+	require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
+		_, err := tx.dismiss("urgent")
+		require.NoError(t, err)
+		run(t, o)
+		eventually(t, func() bool {
+			counts, err := o.Counts(t.Context())
+			require.NoError(t, err)
+			return counts.Accepted == 50
+		})
+		return errBroken
+	}), errBroken)
+	eventually(t, func() bool { return stateOf(t, o, "urgent") == outbox.Accepted })
+}
+
+func TestADeletedEventDoesNotStarveTheOthers(t *testing.T) {
+	db, service := openFile(t), newService()
+	service.set(func(key string) response {
+		if strings.HasPrefix(key, "deleted") {
+			return missing
+		}
+		return accept
+	})
+	o := db.new(t, service.client(t), outbox.Fast())
+	warmUp(t, o)
+	var deleted []string
+	for i := range 500 {
+		deleted = append(deleted, fmt.Sprint("deleted ", i))
+	}
+	_, _, err := o.EnqueueAll(t.Context(), items(t, deleted))
+	require.NoError(t, err)
+	run(t, o)
+	enqueue(t, o, keysOf(40)...)
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Accepted >= warmUps+40
+	})
+}
+
+func TestASealerThatIsDownMakesNoStorm(t *testing.T) {
+	failing := false
+	o, f := openFaulty(t, newService().client(t), outbox.WithSealer(reversed{&failing}))
+	_, _, err := o.EnqueueAll(t.Context(), items(t, keysOf(200)))
+	require.NoError(t, err)
+	failing = true
+	stop := run(t, o)
+	time.Sleep(500 * time.Millisecond) // with a probe at most every 20 ms
+	counts, err := o.Counts(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, counts.Breakers)
+	stop()
+	found, err := f.Find(t.Context(), keysOf(200))
+	require.NoError(t, err)
+	claims := 0
+	for _, e := range found {
+		claims += e.Attempts
+	}
+	assert.LessOrEqual(t, claims, 50)
+}
+
+func TestAPanicOfAGuardConcernsItsEntryAlone(t *testing.T) {
+	service, logs := newService(), new(logs)
+	client := service.client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
+		if keyOf(p) == "panics" {
+			panic("guard")
+		}
+		return nil
+	}))
+	o := openFile(t).new(t, client, outbox.Fast(), outbox.WithLogger(logs.logger()),
+		outbox.WithOnSettled(func(context.Context, outbox.Entry) { panic("settled") }))
+	enqueue(t, o, "before", "panics")
+	stop := run(t, o)
+	eventually(t, func() bool {
+		return stateOf(t, o, "panics") == outbox.Unclear && stateOf(t, o, "before") == outbox.Accepted
+	})
+	enqueue(t, o, "after")
+	eventually(t, func() bool { return stateOf(t, o, "after") == outbox.Accepted })
+	stop()
+	assert.True(t, logs.has("panic in the client") && logs.has("panic in WithOnSettled") && logs.has("goroutine"))
+}
+
+func TestALateAcceptanceIsRecordedAfterNotAfter(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order"), NotAfter: time.Now().Add(time.Second)})
+		require.NoError(t, err)
+		token := db.crash(t, "order")
+		db.endLeases(t)
+		_, err = o.Resend(t.Context(), "order")
+		require.NoError(t, err)
+		require.Equal(t, outbox.Pending, stateOf(t, o, "order"))
+		time.Sleep(time.Second)
+		_, err = db.ledger.Expire(t.Context(), 10)
+		require.NoError(t, err)
+		require.Equal(t, outbox.Rejected, stateOf(t, o, "order"))
+		assert.True(t, db.settle(t, o, token, "order", ledger.Accepted, messaging.DeliveryAccepted))
+		assert.Equal(t, outbox.Accepted, stateOf(t, o, "order"))
+	})
+}
+
+func TestAClockThatIsSetBackDelaysNothingThatWaitsForNoTime(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "order")
+		if db.isSQLite { // as if the clock had been an hour ahead
+			db.exec(t, `UPDATE outbox_entry SET created_at = created_at + 3600000, due_since = due_since + 3600000`)
+		} else {
+			db.exec(t, `UPDATE outbox_entry SET created_at = created_at + interval '1 hour', due_since = due_since + interval '1 hour'`)
+		}
+		delivered, err := o.DeliverDue(t.Context(), 1)
+		require.NoError(t, err)
+		assert.Equal(t, 1, delivered.Accepted)
+	})
+}
