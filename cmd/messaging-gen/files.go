@@ -7,47 +7,30 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // file is a file with the content that it is to have.
 type file struct {
 	path    string
 	content []byte
-	// isOurs returns an error if the file that exists must not be replaced.
-	isOurs func(existing []byte) error
-}
-
-// foreignError reports a file that is not replaced.
-type foreignError struct {
-	path string
-	err  error
-}
-
-func (e *foreignError) Error() string { return e.path + " is not replaced: " + e.err.Error() }
-
-// change is a file that differs from its content.
-type change struct {
-	file
-	target    string // behind symbolic links
-	mode      fs.FileMode
-	temporary string
+	isOurs  func(existing []byte) bool
+	foreign string      // why it is not replaced if what is there is not ours
+	mode    fs.FileMode // of what is there
 }
 
 // changes returns the files that differ. Git may have converted the ends of their lines.
-func changes(list []file) (changed []*change, err error) {
+func changes(list []file) (changed []file, err error) {
 	for _, f := range list {
-		c := &change{file: f, target: f.path}
-		switch info, err := os.Stat(f.path); {
-		case errors.Is(err, fs.ErrNotExist):
-			changed = append(changed, c)
+		info, err := os.Stat(f.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			changed = append(changed, f)
 			continue
-		case err != nil:
+		}
+		if err == nil && !info.Mode().IsRegular() {
+			err = fmt.Errorf("%s is not a regular file", f.path)
+		}
+		if err != nil {
 			return nil, err
-		case !info.Mode().IsRegular():
-			return nil, fmt.Errorf("%s is not a regular file", f.path)
-		default:
-			c.mode = info.Mode().Perm()
 		}
 		existing, err := os.ReadFile(f.path)
 		if err != nil {
@@ -57,58 +40,37 @@ func changes(list []file) (changed []*change, err error) {
 		if bytes.Equal(existing, f.content) {
 			continue
 		}
-		if err := f.isOurs(existing); err != nil {
-			return nil, &foreignError{f.path, err}
+		if !f.isOurs(existing) {
+			return nil, codeError{usage, fmt.Errorf("%s is not replaced: %s", f.path, f.foreign)}
 		}
-		if c.target, err = filepath.EvalSymlinks(f.path); err != nil {
-			return nil, err
-		}
-		changed = append(changed, c)
+		f.mode = info.Mode().Perm()
+		changed = append(changed, f)
 	}
 	return changed, nil
 }
 
-// write writes the files that differ from their content, and returns their paths. A file is
-// replaced as a whole, and none is before all of them have been written beside their places.
-func write(list ...file) (written []string, err error) {
-	changed, err := changes(list)
-	if err != nil {
-		return nil, err
+// write gives the file its content as a whole, or not at all. A link to it stays a link.
+func (f file) write() error {
+	path := f.path
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
 	}
-	for _, c := range changed {
-		if err := c.writeBeside(); err != nil {
-			return nil, err
-		}
-		defer func() { _ = os.Remove(c.temporary) }() // which is gone if all went well
-	}
-	for _, c := range changed {
-		if err := os.Rename(c.temporary, c.target); err != nil {
-			return written, err
-		}
-		written = append(written, c.path)
-	}
-	return written, nil
-}
-
-// writeBeside writes the content to a new file in the folder of the target. Its name begins
-// with a dot, which the go command ignores.
-func (c *change) writeBeside() error {
-	folder, base := filepath.Split(c.target)
-	if err := os.MkdirAll(filepath.Dir(c.target), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	c.temporary = filepath.Join(folder, fmt.Sprintf(".%s.%d.tmp", strings.TrimPrefix(base, "."), os.Getpid()))
-	created, err := os.OpenFile(c.temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	// The go command ignores files that begin with a dot.
+	temporary := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), os.Getpid()))
+	created, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err
 	}
-	if c.mode != 0 {
-		err = created.Chmod(c.mode)
+	defer func() { _ = os.Remove(temporary) }() // which is gone if all went well
+	if f.mode != 0 {
+		err = created.Chmod(f.mode)
 	}
-	_, writeErr := created.Write(c.content)
-	err = errors.Join(err, writeErr, created.Sync(), created.Close())
-	if err != nil {
-		_ = os.Remove(c.temporary)
+	_, writeErr := created.Write(f.content)
+	if err := errors.Join(err, writeErr, created.Sync(), created.Close()); err != nil {
+		return err
 	}
-	return err
+	return os.Rename(temporary, path)
 }

@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/messaging-go/messaging"
@@ -100,15 +99,12 @@ func (o *output) Write(p []byte) (int, error) {
 // codeOf returns the exit code for an error.
 func codeOf(err error) int {
 	known, isKnown := errors.AsType[codeError](err)
-	_, isForeign := errors.AsType[*foreignError](err)
 	_, isLost := errors.AsType[*messaging.TransportError](err)
 	switch {
 	case err == nil:
 		return 0
 	case isKnown:
 		return known.code
-	case isForeign:
-		return usage
 	case errors.Is(err, messaging.ErrUnauthorized), errors.Is(err, messaging.ErrForbidden):
 		return denied
 	case isLost, messaging.NextStepOf(err) == messaging.NextRetry:
@@ -136,20 +132,29 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) error
 			list, err = code(*out, *from, *name)
 		}
 	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	if errors.Is(err, flag.ErrHelp) {
 		_, _ = io.WriteString(stdout, help)
 		return nil
-	case err != nil:
+	}
+	if err == nil {
+		list, err = changes(list)
+	}
+	if err != nil || len(list) == 0 {
 		return err
-	case *check:
-		return compare(list, stdout)
 	}
-	written, err := write(list...)
-	if len(written) > 0 {
-		_, _ = fmt.Fprintln(stderr, "wrote "+strings.Join(written, " and "))
+	if *check {
+		for _, f := range list {
+			_, _ = fmt.Fprintln(stdout, f.path)
+		}
+		return codeError{drift, errors.New("not current; run the same command without --check")}
 	}
-	return err
+	for _, f := range list {
+		if err := f.write(); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(stderr, "wrote "+f.path)
+	}
+	return nil
 }
 
 // parse parses the flags. An empty one is often a variable that is not set.
@@ -173,18 +178,6 @@ func parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// compare names the files that differ from their content.
-func compare(list []file, stdout io.Writer) error {
-	changed, err := changes(list)
-	if err != nil || len(changed) == 0 {
-		return err
-	}
-	for _, c := range changed {
-		_, _ = fmt.Fprintln(stdout, c.path)
-	}
-	return codeError{drift, errors.New("not current; run the same command without --check")}
-}
-
 // code returns the files of the package in a folder.
 func code(out, from, name string) ([]file, error) {
 	name, err := choosePackage(name, out)
@@ -195,15 +188,10 @@ func code(out, from, name string) ([]file, error) {
 	if err != nil {
 		return nil, codeError{invalid, err}
 	}
-	isOurs := func(existing []byte) error {
-		if generate.IsGenerated(existing) {
-			return nil
-		}
-		return errors.New("it was not written by messaging-gen; move it away, or choose another folder with --out")
-	}
+	const foreign = "it was not written by messaging-gen; move it away, or choose another folder with --out"
 	return []file{
-		{filepath.Join(out, "support.gen.go"), support, isOurs},
-		{filepath.Join(out, "events.gen.go"), events, isOurs},
+		{filepath.Join(out, "support.gen.go"), support, generate.IsGenerated, foreign, 0},
+		{filepath.Join(out, "events.gen.go"), events, generate.IsGenerated, foreign, 0},
 	}, nil
 }
 
@@ -245,11 +233,10 @@ func pull(ctx context.Context, to string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	isOurs := func(existing []byte) error {
-		if _, err := definitions.Parse(to, existing); err != nil {
-			return errors.New("it does not hold definitions; move it away, or choose another file with --to")
-		}
-		return nil
+	isOurs := func(existing []byte) bool {
+		_, err := definitions.Parse(to, existing)
+		return err == nil
 	}
-	return []file{{to, list.JSON(), isOurs}}, nil
+	const foreign = "it does not hold definitions; move it away, or choose another file with --to"
+	return []file{{to, []byte(list.JSON()), isOurs, foreign, 0}}, nil
 }

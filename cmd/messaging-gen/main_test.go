@@ -57,7 +57,7 @@ func TestDefinitionsOfTheAccountBecomeCode(t *testing.T) {
 	service := inAnEmptyFolder(t)
 
 	assert.Equal(t, result{0, "", "wrote events/events.json\n"}, gen(t, "pull", "--to", "events/events.json"))
-	assert.Equal(t, result{0, "", "wrote events/support.gen.go and events/events.gen.go\n"}, gen(t, "--out", "events"))
+	assert.Equal(t, result{0, "", "wrote events/support.gen.go\nwrote events/events.gen.go\n"}, gen(t, "--out", "events"))
 	assert.Contains(t, content(t, "events/events.gen.go"), "\npackage events\n")
 	assert.Contains(t, content(t, "events/events.gen.go"), "func (e *Events) OrderShipped(")
 	assert.Equal(t, result{}, gen(t, "--out", "events"), "nothing is written again")
@@ -98,9 +98,11 @@ func TestEventsThatCannotBeUsedAreIgnoredByALine(t *testing.T) {
 	service := inAnEmptyFolder(t)
 	service.AddEvents(messaging.Event{ID: "1", Name: "order lost"}, messaging.Event{ID: "2", Name: "order lost"})
 
-	assert.Equal(t, result{3, "", `messaging-gen: event "order lost": is defined 2 times in the account, with the ids 1, 2
+	assert.Equal(t, result{3, "", `messaging-gen: event "order lost": is defined 2 times in the account, with the ids "1, 2"
 to leave them out, write in gen.json:
-"ignore": ["order lost"]
+"ignore": [
+  "order lost"
+]
 `}, gen(t, "pull"))
 	place(t, "gen.json", `{"ignore": ["order lost"]}`)
 	assert.Equal(t, 0, gen(t, "pull").code)

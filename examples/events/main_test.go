@@ -69,7 +69,7 @@ func TestProgramDoesNotStartWithOtherDefinitions(t *testing.T) {
 	err := runWith(t, service, "ada@example.com")
 
 	assert.EqualError(t, err, `bind events: the account differs from the generated code: `+
-		`event "Order shipped": parameter "parcels" is now text, was numeric; event "Order shipped": parameter "shipped_at" is gone; `+
+		`event "Order shipped": parameter "parcels" is now "text", was "numeric"; event "Order shipped": parameter "shipped_at" is gone; `+
 		`event "Order shipped": required parameter "sent_at" is new; event "Trial ended" does not exist`)
 	assert.Empty(t, service.Triggers())
 }

@@ -8,65 +8,64 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/visible"
+	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/strictjson"
 )
 
 // List is the definitions of events, sorted by name. The parameters of each are sorted by
 // name too, and their types are in lower case.
-type List []messaging.EventCreateParams
+type List []Event
+
+// Event is the definition of an event. It has no id, which differs between accounts.
+type Event struct {
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	Parameters  []Parameter `json:"parameters"`
+}
+
+// Parameter is a parameter of an event.
+type Parameter struct {
+	Name     string                  `json:"name"`
+	Type     messaging.ParameterType `json:"type"`
+	Required bool                    `json:"required"`
+}
+
+// file is the form of events.json.
+type file struct {
+	Events List `json:"events"`
+}
 
 // sort brings the list, and what is in it, into its order.
 func (l List) sort() {
-	slices.SortFunc(l, func(a, b messaging.EventCreateParams) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(l, func(a, b Event) int { return strings.Compare(a.Name, b.Name) })
 	for _, event := range l {
 		for i, p := range event.Parameters {
 			event.Parameters[i].Type = messaging.ParameterType(strings.ToLower(string(p.Type)))
 		}
-		slices.SortFunc(event.Parameters, func(a, b messaging.EventParameter) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(event.Parameters, func(a, b Parameter) int { return strings.Compare(a.Name, b.Name) })
 	}
 }
 
-// JSON returns the canonical form of the list. Every parameter has its own line, so that a
-// diff shows what has changed.
-func (l List) JSON() []byte {
-	events := make([]string, len(l))
-	for i, event := range l {
-		parameters := make([]string, len(event.Parameters))
-		for j, p := range event.Parameters {
-			parameters[j] = fmt.Sprintf(`        {"name": %s, "type": %s, "required": %t}`,
-				visible.JSON(p.Name), visible.JSON(string(p.Type)), p.Required)
-		}
-		events[i] = fmt.Sprintf(`    {
-      "name": %s,
-      "description": %s,
-      "parameters": %s
-    }`, visible.JSON(event.Name), visible.JSON(event.Description), array(parameters, "      "))
-	}
-	return []byte("{\n  \"events\": " + array(events, "  ") + "\n}\n")
-}
-
-func array(elements []string, indent string) string {
-	if len(elements) == 0 {
-		return "[]"
-	}
-	return "[\n" + strings.Join(elements, ",\n") + "\n" + indent + "]"
-}
+// JSON returns the content of events.json.
+func (l List) JSON() string { return strictjson.Encode(file{l}) }
 
 // flaws returns what is wrong with a definition.
-func flaws(event messaging.EventCreateParams) (list []string) {
-	if event.Name == "" {
+func (e Event) flaws() (list []string) {
+	if e.Name == "" {
 		list = append(list, "has no name")
 	}
 	count := make(map[string]int)
-	for i, p := range event.Parameters {
+	for i, p := range e.Parameters {
 		switch count[p.Name]++; {
 		case p.Name == "":
 			list = append(list, fmt.Sprintf("parameter %d has no name", i+1))
 		case count[p.Name] == 2:
-			list = append(list, fmt.Sprintf("parameter %s is defined several times", visible.Quote(p.Name)))
+			list = append(list, fmt.Sprintf("parameter %q is defined several times", p.Name))
 		case p.Type == "":
-			list = append(list, fmt.Sprintf("parameter %s has no type", visible.Quote(p.Name)))
+			list = append(list, fmt.Sprintf("parameter %q has no type", p.Name))
 		}
+	}
+	if e.Parameters == nil {
+		list = append(list, "parameters are required; write [] for none")
 	}
 	return list
 }

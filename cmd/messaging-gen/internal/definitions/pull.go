@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/visible"
 )
 
 // AccountError reports definitions of an account that cannot be in a [List].
@@ -33,20 +32,21 @@ func Pull(ctx context.Context, client *messaging.Client, ignore []string) (List,
 		}
 		found[event.Name][event.ID] = event // a list that shifts between two pages has an event twice
 	}
-	var list List
-	var invalid AccountError
+	list, invalid := List{}, AccountError{}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if slices.Contains(ignore, name) {
 			continue
 		}
 		ids := slices.Sorted(maps.Keys(found[name]))
-		event := found[name][ids[0]]
-		definition := messaging.EventCreateParams{Name: name, Description: event.Description, Parameters: event.Parameters}
-		called, problems := "event "+visible.Quote(name), flaws(definition)
+		definition := Event{name, found[name][ids[0]].Description, []Parameter{}}
+		for _, p := range found[name][ids[0]].Parameters {
+			definition.Parameters = append(definition.Parameters, Parameter{p.Name, p.Type, p.Required})
+		}
+		called, problems := fmt.Sprintf("event %q", name), definition.flaws()
 		if name == "" {
-			called = "event with the id " + visible.Text(strings.Join(ids, ", "))
+			called = fmt.Sprintf("event with the id %q", strings.Join(ids, ", "))
 		} else if len(ids) > 1 {
-			problems = []string{fmt.Sprintf("is defined %d times in the account, with the ids %s", len(ids), visible.Text(strings.Join(ids, ", ")))}
+			problems = []string{fmt.Sprintf("is defined %d times in the account, with the ids %q", len(ids), strings.Join(ids, ", "))}
 		}
 		for _, problem := range problems {
 			invalid.Problems = append(invalid.Problems, called+": "+problem)

@@ -11,15 +11,14 @@ import (
 )
 
 func TestPullReturnsTheDefinitionsWithoutIDs(t *testing.T) {
-	list, err := Parse("events.json", []byte(unsorted))
-	require.NoError(t, err)
 	service := messagingtest.NewServer(t)
-	for _, event := range []int{1, 0} {
-		service.AddEvents(messaging.Event{Name: list[event].Name, Description: list[event].Description, Parameters: list[event].Parameters})
-	}
+	service.AddEvents(
+		messaging.Event{Name: "B", Description: "<b> & \u202e", Parameters: []messaging.EventParameter{
+			{Name: "b", Type: "text", Required: true}, {Name: "a", Type: "numeric"}}},
+		messaging.Event{Name: "A"})
 	pulled, err := Pull(t.Context(), service.Client(), nil)
 	require.NoError(t, err)
-	assert.Equal(t, canonical, string(pulled.JSON()))
+	assert.Equal(t, canonical, pulled.JSON())
 }
 
 func TestPullReportsEveryDefinitionThatIsUnusable(t *testing.T) {
@@ -36,8 +35,8 @@ func TestPullReportsEveryDefinitionThatIsUnusable(t *testing.T) {
 	invalid := new(AccountError)
 	require.ErrorAs(t, err, &invalid)
 	assert.Equal(t, []string{"", "A", "C", "D"}, invalid.Events)
-	assert.EqualError(t, err, "event with the id 5: has no name\n"+
-		"event \"A\": is defined 2 times in the account, with the ids 3, 4\n"+
+	assert.EqualError(t, err, `event with the id "5": has no name`+"\n"+
+		"event \"A\": is defined 2 times in the account, with the ids \"3, 4\"\n"+
 		"event \"C\": parameter \"a\" is defined several times\n"+
 		"event \"D\": parameter \"x\" has no type")
 	list, err := Pull(t.Context(), service.Client(), invalid.Events)

@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 	"text/template"
+	"unicode"
 
 	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/definitions"
-	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/visible"
 )
 
 // header is the first line of the files that this package writes.
@@ -66,13 +66,11 @@ var (
 	eventsText string
 	//go:embed templates/support.go.tmpl
 	supportText string
-
-	functions = template.FuncMap{"quote": visible.Quote, "oneLine": oneLine}
 )
 
 // render returns the text of a file.
 func (p *goPackage) render(name, text string) ([]byte, error) {
-	t, err := template.New(name).Funcs(functions).Parse(text)
+	t, err := template.New(name).Funcs(template.FuncMap{"oneLine": oneLine}).Parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -83,5 +81,7 @@ func (p *goPackage) render(name, text string) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// oneLine returns text for the inside of a comment.
-func oneLine(s string) string { return visible.Text(strings.Join(strings.Fields(s), " ")) }
+// oneLine returns the words of a text that a reader can see, for the inside of a comment.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }), " ")
+}

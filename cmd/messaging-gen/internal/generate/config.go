@@ -13,7 +13,6 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/definitions"
 	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/strictjson"
-	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/visible"
 )
 
 // Config is the content of gen.json. A person writes it, never this program.
@@ -58,12 +57,12 @@ func (c *Config) check(list definitions.List) error {
 	var problems []error
 	for _, k := range slices.Sorted(maps.Keys(c.Rename)) {
 		if !names[k] {
-			problems = append(problems, fmt.Errorf("%s: rename: %s is neither an event nor EVENT.PARAMETER", c.path, visible.Quote(k)))
+			problems = append(problems, fmt.Errorf("%s: rename: %q is neither an event nor EVENT.PARAMETER", c.path, k))
 		}
 	}
 	for _, k := range c.AllowEmpty {
 		if !texts[k] {
-			problems = append(problems, fmt.Errorf("%s: allow_empty: %s is not EVENT.PARAMETER of a required text", c.path, visible.Quote(k)))
+			problems = append(problems, fmt.Errorf("%s: allow_empty: %q is not EVENT.PARAMETER of a required text", c.path, k))
 		}
 	}
 	return errors.Join(problems...)
@@ -71,23 +70,17 @@ func (c *Config) check(list definitions.List) error {
 
 // Ignoring returns what to write in gen.json, so that events are left out when they are pulled.
 func (c *Config) Ignoring(events []string) string {
-	var names []string
-	for _, name := range slices.Sorted(slices.Values(append(slices.Clone(c.Ignore), events...))) {
-		names = append(names, visible.JSON(name))
-	}
-	return "write in " + c.path + ":\n" + `"ignore": [` + strings.Join(names, ", ") + "]"
+	all := slices.Sorted(slices.Values(append(slices.Clone(c.Ignore), events...)))
+	return "write in " + c.path + ":\n\"ignore\": " + strings.TrimSpace(strictjson.Encode(all))
 }
 
-// renaming returns what to write in gen.json, so that the problems are gone.
-func (c *Config) renaming(problems []problem) string {
-	all := make(map[string]string)
+// renaming returns an error that says what to write in gen.json, so that the problems are gone.
+func (c *Config) renaming(problems []problem) error {
+	text, all := "", make(map[string]string)
 	maps.Copy(all, c.Rename)
 	for _, p := range problems {
+		text += p.reason + "\n"
 		all[p.key] = p.suggestion
 	}
-	var lines []string
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		lines = append(lines, "  "+visible.JSON(key)+": "+visible.JSON(all[key]))
-	}
-	return "write in " + c.path + ", with names of your choice:\n\"rename\": {\n" + strings.Join(lines, ",\n") + "\n}"
+	return fmt.Errorf("%swrite in %s, with names of your choice:\n\"rename\": %s", text, c.path, strings.TrimSpace(strictjson.Encode(all)))
 }

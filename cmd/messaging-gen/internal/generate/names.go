@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/visible"
 )
 
 // initialisms are words that are written in capitals. Another one would rename what was
@@ -36,7 +34,7 @@ func goName(name string) string {
 	return "N" + b.String() // a digit, or a letter that has no upper case
 }
 
-func separates(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) || visible.Hidden(r) }
+func separates(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // scope is a set of Go names that must differ.
 type scope struct {
@@ -62,7 +60,7 @@ func newScope(c Config, suffixes ...string) *scope {
 func (s *scope) assign(all []named) {
 	for _, n := range all {
 		if renamed, ok := s.rename[n.key]; ok {
-			s.claim(n, renamed, "cannot be "+visible.Quote(renamed)+", which is no exported name in Go")
+			s.claim(n, renamed, "cannot be "+strconv.Quote(renamed)+", which is no exported name in Go")
 		}
 	}
 	for _, n := range all {

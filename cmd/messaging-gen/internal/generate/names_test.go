@@ -30,7 +30,7 @@ func TestGoNameHasTheWordsOfTheName(t *testing.T) {
 		"注文":                 "N注文",
 		"ǆungla":             "Ǆungla",
 		"cafe\u0301 au lait": "CafeAuLait",
-		"a\u202eb":           "AB",
+		"a\u202eb":           "AB", // it has a mark that cannot be seen
 		"!?":                 "",
 		"":                   "",
 	} {
@@ -47,18 +47,18 @@ func parse(t testing.TB, text string) definitions.List {
 // eventsNamed returns definitions of events without parameters.
 func eventsNamed(t testing.TB, names ...string) (list definitions.List) {
 	for _, name := range names {
-		list = append(list, messaging.EventCreateParams{Name: name})
+		list = append(list, definitions.Event{Name: name, Parameters: []definitions.Parameter{}})
 	}
-	return parse(t, string(list.JSON()))
+	return parse(t, list.JSON())
 }
 
 // eventWith returns the definition of an event called E with optional texts.
 func eventWith(t testing.TB, names ...string) definitions.List {
-	e := messaging.EventCreateParams{Name: "E"}
+	e := definitions.Event{Name: "E"}
 	for _, name := range names {
-		e.Parameters = append(e.Parameters, messaging.EventParameter{Name: name, Type: messaging.ParameterText})
+		e.Parameters = append(e.Parameters, definitions.Parameter{Name: name, Type: messaging.ParameterText})
 	}
-	return parse(t, string(definitions.List{e}.JSON()))
+	return parse(t, definitions.List{e}.JSON())
 }
 
 func TestNameThatIsImpossibleNeedsALine(t *testing.T) {
@@ -83,11 +83,11 @@ func TestNameThatIsImpossibleNeedsALine(t *testing.T) {
 			[]string{`event "!?" has no letter and no digit`, `event "\u202e" has no letter and no digit`},
 			[]string{`"!?": "Unnamed"`, `"\u202e": "Unnamed2"`}},
 		{"hidden characters", eventsNamed(t, "a\u202eb", "a\nb"), `{}`,
-			[]string{`event "a\u202eb" needs the name AB, like event "a\u000ab"`}, []string{`"a\u202eb": "AB2"`}},
+			[]string{`event "a\u202eb" needs the name AB, like event "a\nb"`}, []string{`"a\u202eb": "AB2"`}},
 		{"a rename to a keyword", eventsNamed(t, "A"), `{"rename": {"A": "type"}}`,
 			[]string{`event "A" cannot be "type", which is no exported name in Go`}, []string{`"A": "Type"`}},
 		{"a rename to code", eventsNamed(t, "A"), `{"rename": {"A": "A()\n{"}}`,
-			[]string{`event "A" cannot be "A()\u000a{", which is no exported name in Go`}, []string{`"A": "A"`}},
+			[]string{`event "A" cannot be "A()\n{", which is no exported name in Go`}, []string{`"A": "A"`}},
 		{"two renames that meet", eventsNamed(t, "A", "B"), `{"rename": {"A": "C", "B": "C"}}`,
 			[]string{`event "B" needs the name C, like event "A"`}, []string{`"A": "C"`, `"B": "C2"`}},
 		{"two parameters meet", eventWith(t, "host-fqdn", "host.fqdn", "host"), `{}`,

@@ -1,12 +1,12 @@
 package generate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/definitions"
-	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/visible"
 )
 
 // goPackage is what the templates show.
@@ -18,7 +18,7 @@ type goPackage struct {
 
 type goEvent struct {
 	Go string
-	messaging.EventCreateParams
+	definitions.Event
 	Fields       []goField
 	MayBeEmpty   []string // the names of required texts
 	ChecksFields bool     // if one of them is left out of the payload although it is required
@@ -45,12 +45,12 @@ func resolve(list definitions.List, c Config) (*goPackage, error) {
 	}
 	var all []named
 	for _, event := range list {
-		all = append(all, named{event.Name, event.Name, "event " + visible.Quote(event.Name)})
+		all = append(all, named{event.Name, event.Name, fmt.Sprintf("event %q", event.Name)})
 	}
 	events.assign(all)
 	p, problems := &goPackage{}, events.problems
 	for _, definition := range list {
-		event := goEvent{Go: events.names[definition.Name], EventCreateParams: definition}
+		event := goEvent{Go: events.names[definition.Name], Event: definition}
 		problems = append(problems, event.addFields(c)...)
 		for _, f := range event.Fields {
 			p.UsesTime = p.UsesTime || strings.HasSuffix(f.Type, "time.Time")
@@ -58,7 +58,7 @@ func resolve(list definitions.List, c Config) (*goPackage, error) {
 		p.Events = append(p.Events, event)
 	}
 	if problems != nil {
-		return nil, &namesError{c, problems}
+		return nil, c.renaming(problems)
 	}
 	return p, nil
 }
@@ -69,7 +69,7 @@ func (e *goEvent) addFields(c Config) []problem {
 	var all []named
 	for _, p := range e.Parameters {
 		if hasField(p) {
-			all = append(all, named{p.Name, key(e.Name, p.Name), "parameter " + visible.Quote(p.Name) + " of event " + visible.Quote(e.Name)})
+			all = append(all, named{p.Name, key(e.Name, p.Name), fmt.Sprintf("parameter %q of event %q", p.Name, e.Name)})
 		}
 	}
 	fields.assign(all)
@@ -91,17 +91,13 @@ func (e *goEvent) addFields(c Config) []problem {
 }
 
 // hasField reports whether a parameter has a field. A Recipient supplies the others.
-func hasField(p messaging.EventParameter) bool { return p.Name != "email" && p.Name != "customer" }
+func hasField(p definitions.Parameter) bool { return p.Name != "email" && p.Name != "customer" }
 
 // key returns the key of a parameter in gen.json.
 func key(event, parameter string) string { return event + "." + parameter }
 
-func newField(p messaging.EventParameter, allowEmpty bool) goField {
-	name := visible.Text(p.Name)
-	if strings.HasPrefix(name, "+") { // gofmt moves a comment that begins with +build
-		name = visible.Quote(p.Name)
-	}
-	comment := name + ": " + oneLine(string(p.Type))
+func newField(p definitions.Parameter, allowEmpty bool) goField {
+	comment := fmt.Sprintf("%q: %s", p.Name, oneLine(string(p.Type)))
 	if p.Required {
 		comment += ", required"
 	}
@@ -121,19 +117,4 @@ func newField(p messaging.EventParameter, allowEmpty bool) goField {
 	default:
 		return goField{Type: "any", Comment: comment + "; a type that messaging-gen does not know", Set: "set"}
 	}
-}
-
-// namesError reports names that need lines in gen.json.
-type namesError struct {
-	config   Config
-	problems []problem
-}
-
-// Error returns a line for each name, and then what to write in gen.json.
-func (e *namesError) Error() string {
-	var lines []string
-	for _, p := range e.problems {
-		lines = append(lines, p.reason)
-	}
-	return strings.Join(lines, "\n") + "\n" + e.config.renaming(e.problems)
 }

@@ -1,5 +1,5 @@
-// Package strictjson decodes JSON to the letter: a key that is unknown or that is repeated,
-// or that differs in the case of a letter is an error, in every object.
+// Package strictjson decodes JSON to the letter: a key that is unknown or repeated, or that
+// differs in the case of a letter, is an error in every object.
 package strictjson
 
 import (
@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -96,4 +98,23 @@ func member(object reflect.Type, key string) (t reflect.Type, names []string) {
 func (k *keys) errorf(offset int64, format string, args ...any) error {
 	line := 1 + bytes.Count(k.data[:offset], []byte("\n"))
 	return fmt.Errorf("line %d: "+format, append([]any{line}, args...)...)
+}
+
+// hidden are characters that a reader cannot see: controls, and marks that change the
+// direction of text. Others of this kind are always escaped by encoding/json.
+var hidden = regexp.MustCompile(`[^\n\PC]`)
+
+// Encode returns texts, lists and maps as indented JSON, with an escape for each hidden character.
+func Encode(v any) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(v)
+	return hidden.ReplaceAllStringFunc(b.String(), func(character string) (escaped string) {
+		for _, unit := range utf16.Encode([]rune(character)) {
+			escaped += fmt.Sprintf(`\u%04x`, unit)
+		}
+		return escaped
+	})
 }

@@ -12,12 +12,12 @@ import (
 
 // OrderShipped is the event "Order shipped": A parcel has left the warehouse.
 type OrderShipped struct {
-	OrderID   string     // order_id: text, required
-	Parcels   Number     // parcels: numeric, required
-	ShippedAt time.Time  // shipped_at: timestamp, required; sent in UTC to the second
-	Carrier   *string    // carrier: text
-	DueAt     *time.Time // due_at: timestamp; sent in UTC to the second
-	Weight    Number     // weight: numeric
+	OrderID   string     // "order_id": text, required
+	Parcels   Number     // "parcels": numeric, required
+	ShippedAt time.Time  // "shipped_at": timestamp, required; sent in UTC to the second
+	Carrier   *string    // "carrier": text
+	DueAt     *time.Time // "due_at": timestamp; sent in UTC to the second
+	Weight    Number     // "weight": numeric
 }
 
 // OrderShipped triggers the event "Order shipped" for who. If a required field has its zero
@@ -57,9 +57,9 @@ func (OrderShipped) definition() messaging.Event {
 
 // PaymentFailed is the event "Payment failed": The bank declined a payment.
 type PaymentFailed struct {
-	Amount     Number     // amount: numeric, required
-	InvoiceURL string     // invoice-url: text, required
-	RetryAt    *time.Time // retry_at: timestamp; sent in UTC to the second
+	Amount     Number     // "amount": numeric, required
+	InvoiceURL string     // "invoice-url": text, required
+	RetryAt    *time.Time // "retry_at": timestamp; sent in UTC to the second
 }
 
 // PaymentFailed triggers the event "Payment failed" for who. If a required field has its zero
@@ -126,8 +126,8 @@ type definitions struct {
 // bindings returns the events, each with its place in d.
 func (d *definitions) bindings() []binding {
 	return []binding{
-		{&d.OrderShipped, OrderShipped{}.definition(), []string{}},
-		{&d.PaymentFailed, PaymentFailed{}.definition(), []string{}},
-		{&d.TrialEnded, TrialEnded{}.definition(), []string{}},
+		{&d.OrderShipped, OrderShipped{}.definition(), nil},
+		{&d.PaymentFailed, PaymentFailed{}.definition(), nil},
+		{&d.TrialEnded, TrialEnded{}.definition(), nil},
 	}
 }

@@ -84,7 +84,7 @@ func TestBindReportsEverythingThatDiffers(t *testing.T) {
 			}
 			find(events, "Service").Parameters[0].Required = true
 			return events
-		}, `event "Service": parameter "service" is now required; event "defs": parameter "ctx" is now text, was numeric; ` +
+		}, `event "Service": parameter "service" is now required; event "defs": parameter "ctx" is now "text", was "numeric"; ` +
 			`event "defs": parameter "values" is gone; event "defs": required parameter "a new one" is new; ` +
 			`event "defs": required parameter "new" is new`, messaging.ErrEventDiffers},
 		{"missing", func(events []messaging.Event) []messaging.Event {
@@ -97,7 +97,7 @@ func TestBindReportsEverythingThatDiffers(t *testing.T) {
 			find(events, "time").Parameters = []messaging.EventParameter{
 				{Name: "time", Type: "a\nb"}, {Name: "c\n\u202ed", Type: "text", Required: true}}
 			return events
-		}, `event "time": parameter "time" is now a\nb, was timestamp; event "time": required parameter "c\n\u202ed" is new`,
+		}, `event "time": parameter "time" is now "a\nb", was "timestamp"; event "time": required parameter "c\n\u202ed" is new`,
 			messaging.ErrEventDiffers},
 	}
 	for _, test := range tests {

@@ -135,7 +135,7 @@ func (OrderInvisiblyShipped) definition() messaging.Event {
 	}
 }
 
-// Range is the event "Range": Line one line two three \u202egpj.exe\u0000 */ //go:build ignore `x` "y" \
+// Range is the event "Range": Line one line two three gpj.exe */ //go:build ignore `x` "y" \
 type Range struct {
 }
 
@@ -155,14 +155,14 @@ func (e *Events) RangeParams(who Recipient, _ Range) messaging.EventTriggerParam
 func (Range) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "Range",
-		Description: "Line one\u000aline two\u2028three \u202egpj.exe\u0000 */ //go:build ignore `x` \"y\" \\",
+		Description: "Line one\nline two\u2028three \u202egpj.exe\x00 */ //go:build ignore `x` \"y\" \\",
 		Parameters:  []messaging.EventParameter{},
 	}
 }
 
 // Service is the event "Service": // Deprecated: no
 type Service struct {
-	Service Number // service: numeric
+	Service Number // "service": numeric
 }
 
 // Service triggers the event "Service" for who.
@@ -182,7 +182,7 @@ func (e *Events) ServiceParams(who Recipient, v Service) messaging.EventTriggerP
 func (Service) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "Service",
-		Description: "// Deprecated: \u0009\u0009 no",
+		Description: "// Deprecated: \t\t no",
 		Parameters: []messaging.EventParameter{
 			{Name: "service", Type: "numeric"},
 		},
@@ -191,21 +191,21 @@ func (Service) definition() messaging.Event {
 
 // Type is the event "Type".
 type Type struct {
-	S           string // %s {{.}}: text, required
+	S           string // "%s {{.}}": text, required
 	BuildIgnore string // "+build ignore": text, required
-	N2fa        string // 2fa: text, required
-	Range       string // Range: text, required
-	Reversed    string // a\u202eb\u000ac: text, required
-	Größe       string // größe: text, required
-	HostFQDN    string // host-fqdn: text, required
-	HostName    string // host.fqdn: text, required
-	ID          string // id: text, required
-	SayHiThere  string // say "hi" \ `there`: text, required
-	Type        string // type: text, required
-	UserURL     string // user_url: text, required
-	Nßharp      string // ßharp: text, required
-	N電話         string // 電話: text, required
-	Party       string // 🎉: text, required
+	N2fa        string // "2fa": text, required
+	Range       string // "Range": text, required
+	Reversed    string // "a\u202eb\nc": text, required
+	Größe       string // "größe": text, required
+	HostFQDN    string // "host-fqdn": text, required
+	HostName    string // "host.fqdn": text, required
+	ID          string // "id": text, required
+	SayHiThere  string // "say \"hi\" \\ `there`": text, required
+	Type        string // "type": text, required
+	UserURL     string // "user_url": text, required
+	Nßharp      string // "ßharp": text, required
+	N電話         string // "電話": text, required
+	Party       string // "🎉": text, required
 }
 
 // Type triggers the event "Type" for who. If a required field has its zero
@@ -222,7 +222,7 @@ func (e *Events) TypeParams(who Recipient, v Type) messaging.EventTriggerParams 
 	set(values, "+build ignore", v.BuildIgnore)
 	set(values, "2fa", v.N2fa)
 	set(values, "Range", v.Range)
-	set(values, "a\u202eb\u000ac", v.Reversed)
+	set(values, "a\u202eb\nc", v.Reversed)
 	set(values, "größe", v.Größe)
 	set(values, "host-fqdn", v.HostFQDN)
 	set(values, "host.fqdn", v.HostName)
@@ -246,7 +246,7 @@ func (Type) definition() messaging.Event {
 			{Name: "+build ignore", Type: "text", Required: true},
 			{Name: "2fa", Type: "text", Required: true},
 			{Name: "Range", Type: "text", Required: true},
-			{Name: "a\u202eb\u000ac", Type: "text", Required: true},
+			{Name: "a\u202eb\nc", Type: "text", Required: true},
 			{Name: "größe", Type: "text", Required: true},
 			{Name: "host-fqdn", Type: "text", Required: true},
 			{Name: "host.fqdn", Type: "text", Required: true},
@@ -263,7 +263,7 @@ func (Type) definition() messaging.Event {
 
 // Any is the event "any": d
 type Any struct {
-	Any any // any: any; a type that messaging-gen does not know
+	Any any // "any": any; a type that messaging-gen does not know
 }
 
 // Any triggers the event "any" for who.
@@ -317,10 +317,10 @@ func (Context) definition() messaging.Event {
 
 // Defs is the event "defs": d
 type Defs struct {
-	Ctx    Number // ctx: numeric, required
-	E      Number // e: numeric, required
-	Values Number // values: numeric, required
-	Who    Number // who: numeric, required
+	Ctx    Number // "ctx": numeric, required
+	E      Number // "e": numeric, required
+	Values Number // "values": numeric, required
+	Who    Number // "who": numeric, required
 }
 
 // Defs triggers the event "defs" for who. If a required field has its zero
@@ -481,7 +481,7 @@ func (Scan) definition() messaging.Event {
 
 // String is the event "string": d
 type String struct {
-	String *string // string: text
+	String *string // "string": text
 }
 
 // String triggers the event "string" for who.
@@ -510,7 +510,7 @@ func (String) definition() messaging.Event {
 
 // Time is the event "time": d
 type Time struct {
-	Time time.Time // time: timestamp, required; sent in UTC to the second
+	Time time.Time // "time": timestamp, required; sent in UTC to the second
 }
 
 // Time triggers the event "time" for who. If a required field has its zero
@@ -641,26 +641,26 @@ type definitions struct {
 // bindings returns the events, each with its place in d.
 func (d *definitions) bindings() []binding {
 	return []binding{
-		{&d.N2ndReminder, N2ndReminder{}.definition(), []string{}},
-		{&d.BindEvent, BindEvent{}.definition(), []string{}},
-		{&d.OrderShipped, OrderShipped{}.definition(), []string{}},
-		{&d.OrderShippedWithParams, OrderShippedWithParams{}.definition(), []string{}},
-		{&d.OrderInvisiblyShipped, OrderInvisiblyShipped{}.definition(), []string{}},
-		{&d.Range, Range{}.definition(), []string{}},
-		{&d.Service, Service{}.definition(), []string{}},
-		{&d.Type, Type{}.definition(), []string{}},
-		{&d.Any, Any{}.definition(), []string{}},
-		{&d.Context, Context{}.definition(), []string{}},
-		{&d.Defs, Defs{}.definition(), []string{}},
-		{&d.Error, Error{}.definition(), []string{}},
-		{&d.Lock, Lock{}.definition(), []string{}},
-		{&d.Messaging, Messaging{}.definition(), []string{}},
-		{&d.OrderShippedAgain, OrderShippedAgain{}.definition(), []string{}},
-		{&d.Scan, Scan{}.definition(), []string{}},
-		{&d.String, String{}.definition(), []string{}},
-		{&d.Time, Time{}.definition(), []string{}},
-		{&d.LowerType, LowerType{}.definition(), []string{}},
-		{&d.Unlock, Unlock{}.definition(), []string{}},
-		{&d.N注文発送, N注文発送{}.definition(), []string{}},
+		{&d.N2ndReminder, N2ndReminder{}.definition(), nil},
+		{&d.BindEvent, BindEvent{}.definition(), nil},
+		{&d.OrderShipped, OrderShipped{}.definition(), nil},
+		{&d.OrderShippedWithParams, OrderShippedWithParams{}.definition(), nil},
+		{&d.OrderInvisiblyShipped, OrderInvisiblyShipped{}.definition(), nil},
+		{&d.Range, Range{}.definition(), nil},
+		{&d.Service, Service{}.definition(), nil},
+		{&d.Type, Type{}.definition(), nil},
+		{&d.Any, Any{}.definition(), nil},
+		{&d.Context, Context{}.definition(), nil},
+		{&d.Defs, Defs{}.definition(), nil},
+		{&d.Error, Error{}.definition(), nil},
+		{&d.Lock, Lock{}.definition(), nil},
+		{&d.Messaging, Messaging{}.definition(), nil},
+		{&d.OrderShippedAgain, OrderShippedAgain{}.definition(), nil},
+		{&d.Scan, Scan{}.definition(), nil},
+		{&d.String, String{}.definition(), nil},
+		{&d.Time, Time{}.definition(), nil},
+		{&d.LowerType, LowerType{}.definition(), nil},
+		{&d.Unlock, Unlock{}.definition(), nil},
+		{&d.N注文発送, N注文発送{}.definition(), nil},
 	}
 }

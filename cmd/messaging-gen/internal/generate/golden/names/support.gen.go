@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -55,8 +54,8 @@ func Bind(ctx context.Context, client *messaging.Client) (*Events, error) {
 			all.add(messaging.ErrEventAmbiguous, b.want.Name, " exists %d times", len(named))
 		}
 	}
-	if all != nil {
-		return nil, all
+	if all.texts != nil {
+		return nil, &all
 	}
 	return e, nil
 }
@@ -129,15 +128,21 @@ type binding struct {
 }
 
 // drift is an error that lists what differs between the account and this package.
-type drift []difference
-
-type difference struct {
-	kind error // the error of package messaging that it matches
-	text string
+type drift struct {
+	texts []string
+	kinds []error // of package messaging
 }
 
+func (d *drift) Error() string {
+	return "bind events: the account differs from the generated code: " + strings.Join(d.texts, "; ")
+}
+
+// Unwrap returns the errors that a test with [errors.Is] finds.
+func (d *drift) Unwrap() []error { return d.kinds }
+
 func (d *drift) add(kind error, event, format string, args ...any) {
-	*d = append(*d, difference{kind, fmt.Sprintf("event %q", event) + fmt.Sprintf(format, args...)})
+	d.texts = append(d.texts, fmt.Sprintf("event %q", event)+fmt.Sprintf(format, args...))
+	d.kinds = append(d.kinds, kind)
 }
 
 // compare adds why an event cannot be triggered as this package does it.
@@ -154,7 +159,7 @@ func (d *drift) compare(want, have messaging.Event) {
 		case !ok:
 			d.add(messaging.ErrEventDiffers, want.Name, ": parameter %q is gone", p.Name)
 		case now.Type != p.Type:
-			d.add(messaging.ErrEventDiffers, want.Name, ": parameter %q is now %s, was %s", p.Name, escape(now.Type), escape(p.Type))
+			d.add(messaging.ErrEventDiffers, want.Name, ": parameter %q is now %q, was %q", p.Name, now.Type, p.Type)
 		case now.Required && !p.Required:
 			d.add(messaging.ErrEventDiffers, want.Name, ": parameter %q is now required", p.Name)
 		}
@@ -169,25 +174,6 @@ func (d *drift) compare(want, have messaging.Event) {
 // isIdentity reports whether a parameter identifies the customer, so that a Recipient
 // supplies it.
 func isIdentity(name string) bool { return name == "email" || name == "customer" }
-
-func escape(t messaging.ParameterType) string { return strings.Trim(strconv.Quote(string(t)), `"`) }
-
-func (d drift) Error() string {
-	texts := make([]string, len(d))
-	for i, difference := range d {
-		texts[i] = difference.text
-	}
-	return "bind events: the account differs from the generated code: " + strings.Join(texts, "; ")
-}
-
-// Unwrap returns the errors that a test with [errors.Is] finds.
-func (d drift) Unwrap() []error {
-	kinds := make([]error, len(d))
-	for i, difference := range d {
-		kinds[i] = difference.kind
-	}
-	return kinds
-}
 
 func (r Recipient) params(event *messaging.Event, values map[string]any) messaging.EventTriggerParams {
 	return messaging.EventTriggerParams{Definition: event, Email: r.email, Customer: r.customer, Values: values}

@@ -12,7 +12,7 @@ import (
 
 // EmptyText is the event "empty text": Only a text that may be empty.
 type EmptyText struct {
-	Note string // note: text, required; may be empty
+	Note string // "note": text, required; may be empty
 }
 
 // EmptyText triggers the event "empty text" for who.
@@ -41,15 +41,15 @@ func (EmptyText) definition() messaging.Event {
 
 // Everything is the event "everything": Parameters of every type.
 type Everything struct {
-	At             time.Time  // at: timestamp, required; sent in UTC to the second
-	List           any        // list: list of words, required; a type that messaging-gen does not know
-	Note           string     // note: text, required; may be empty
-	Number         Number     // number: numeric, required
-	Text           string     // text: text, required
-	OptionalAt     *time.Time // optional_at: timestamp; sent in UTC to the second
-	OptionalList   any        // optional_list: words; a type that messaging-gen does not know
-	OptionalNumber Number     // optional_number: numeric
-	OptionalText   *string    // optional_text: text
+	At             time.Time  // "at": timestamp, required; sent in UTC to the second
+	List           any        // "list": list of words, required; a type that messaging-gen does not know
+	Note           string     // "note": text, required; may be empty
+	Number         Number     // "number": numeric, required
+	Text           string     // "text": text, required
+	OptionalAt     *time.Time // "optional_at": timestamp; sent in UTC to the second
+	OptionalList   any        // "optional_list": words; a type that messaging-gen does not know
+	OptionalNumber Number     // "optional_number": numeric
+	OptionalText   *string    // "optional_text": text
 }
 
 // Everything triggers the event "everything" for who. If a required field has its zero
@@ -83,7 +83,7 @@ func (Everything) definition() messaging.Event {
 			{Name: "at", Type: "timestamp", Required: true},
 			{Name: "customer", Type: "object"},
 			{Name: "email", Type: "text", Required: true},
-			{Name: "list", Type: "list of\u000awords", Required: true},
+			{Name: "list", Type: "list of\nwords", Required: true},
 			{Name: "note", Type: "text", Required: true},
 			{Name: "number", Type: "numeric", Required: true},
 			{Name: "optional_at", Type: "timestamp"},
@@ -132,6 +132,6 @@ func (d *definitions) bindings() []binding {
 	return []binding{
 		{&d.EmptyText, EmptyText{}.definition(), []string{"note"}},
 		{&d.Everything, Everything{}.definition(), []string{"note"}},
-		{&d.Nothing, Nothing{}.definition(), []string{}},
+		{&d.Nothing, Nothing{}.definition(), nil},
 	}
 }
