@@ -101,10 +101,10 @@ var _ = declareSend(service.SendEmailBroadcast, send{body: emailBroadcastBody{},
 		"email":             (*fieldReader).address,
 		"cc":                (*fieldReader).addresses,
 		"bcc":               (*fieldReader).addresses,
-		"sender_email":      (*fieldReader).header,
-		"sender_name":       (*fieldReader).header,
-		"subject":           (*fieldReader).header,
-		"reply_to":          (*fieldReader).headers,
+		"sender_email":      (*fieldReader).nobody,
+		"sender_name":       (*fieldReader).nobody,
+		"subject":           (*fieldReader).nobody,
+		"reply_to":          (*fieldReader).nobody,
 		"message":           (*fieldReader).nobody,
 		"template_id":       (*fieldReader).nobody,
 		"email_template_id": (*fieldReader).nobody,
@@ -164,7 +164,7 @@ type pushBroadcastBody struct {
 
 var _ = declareSend(service.SendPushBroadcast, send{body: pushBroadcastBody{},
 	members: broadcastMembers.with(members{
-		"subject":              (*fieldReader).header,
+		"subject":              (*fieldReader).nobody,
 		"message":              (*fieldReader).nobody,
 		"whatsapp_template_id": (*fieldReader).nobody,
 	})})

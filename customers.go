@@ -52,7 +52,8 @@ func (s *CustomersService) Get(ctx context.Context, customerID string, opts ...R
 
 // GetByEmail returns the customer with the given email address. ASCII letters match
 // regardless of case, and everything else must match exactly. Its errors are like those of
-// [CustomersService.Get]. It returns a [*ValidationError] if email is not an email address.
+// [CustomersService.Get]. It returns a [*ValidationError] if email is empty, or has
+// a comma, white space or a control character.
 //
 // API: GET /v1/customers
 func (s *CustomersService) GetByEmail(ctx context.Context, email string, opts ...RequestOption) (*Customer, error) {
@@ -102,7 +103,8 @@ type CustomerListParams struct {
 	Cursor string
 	// CustomerIDs and Emails restrict the list to these customers. A filter that is empty
 	// but not nil, an empty element, and an element with a comma or with white space at
-	// either end are invalid: they would select all customers, or customers you did not name.
+	// either end are invalid, and so is an email with a control character or white space: they
+	// would select all customers, or customers you did not name.
 	// A filter that is too long for a URL is invalid too; split it with [slices.Chunk].
 	CustomerIDs, Emails []string
 }
@@ -137,28 +139,29 @@ func (c Customer) Params() CustomerParams {
 }
 
 func (c *Customer) decode(r *wire.Reader) error {
+	record := wire.Record{Reader: r, Extra: &c.Extra}
 	return r.Object(func(key []byte) error {
 		switch string(key) {
 		case "customer_id":
-			return r.String(&c.CustomerID)
+			return record.Text(key, &c.CustomerID)
 		case "first_name":
-			return r.String(&c.FirstName)
+			return record.Text(key, &c.FirstName)
 		case "last_name":
-			return r.String(&c.LastName)
+			return record.Text(key, &c.LastName)
 		case "email":
-			return r.String(&c.Email)
+			return record.Text(key, &c.Email)
 		case "phone_no":
-			return r.String(&c.PhoneNo)
+			return record.Text(key, &c.PhoneNo)
 		case "customer_created_at":
-			return r.Time(key, &c.CreatedAt, &c.Extra)
+			return record.Time(key, &c.CreatedAt)
 		case "updated_at":
-			return r.Time(key, &c.UpdatedAt, &c.Extra)
+			return record.Time(key, &c.UpdatedAt)
 		case "providers":
-			return r.CommaSeparated(&c.Providers)
+			return record.Names(key, &c.Providers)
 		case "last_interaction":
-			return r.Time(key, &c.LastInteraction, &c.Extra)
+			return record.Time(key, &c.LastInteraction)
 		default:
-			return r.Extra(key, &c.Extra)
+			return record.Keep(key)
 		}
 	})
 }

@@ -412,7 +412,6 @@ func textsOfModels() []textCause {
 	}
 	return []textCause{
 		decoded("an event that is no JSON", `{"id":`, new(messaging.Event)),
-		decoded("an event with an id of a wrong kind", `{"id":[]}`, new(messaging.Event)),
-		decoded("a message with a count that is no integer", `{"total_sent":1.5}`, new(messaging.TransactionalMessage)),
+		decoded("an event that is a list", `[]`, new(messaging.Event)),
 	}
 }

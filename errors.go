@@ -50,8 +50,8 @@ var (
 	// are empty.
 	ErrBadCursor error = sentinel("bad cursor")
 	// ErrTooLarge is returned for a response over the limit of [WithMaxResponseBytes], for
-	// a page with far more rows than requested, and for a page whose rows hold lists with
-	// too many elements.
+	// a page with far more rows than requested, and for a page whose rows hold more than
+	// 250,000 list elements and unknown members.
 	ErrTooLarge = wire.ErrTooLarge
 	// ErrAttemptTimeout is returned when an attempt exceeds its time limit; see
 	// [WithAttemptTimeout]. It is a [net.Error] whose Timeout method returns true. When
@@ -387,13 +387,11 @@ func (e *APIError) Is(target error) bool {
 // TransportError reports a call that got no usable response.
 type TransportError struct {
 	Call
-	// Err is the cause. Its text is a fixed phrase from net/http, or the text of an error
-	// that has a known type or comes from your own key source, rate limiter or context
-	// cause. Any other text is withheld, since it may quote the request or the response.
-	// [errors.Is] and [errors.As] find every cause except a *url.Error, which prints the
-	// URL with its query, and an error of this package that one of your functions
-	// returned, which describes another call. They find context.DeadlineExceeded and
-	// context.Canceled only if the caller's own context ended.
+	// Err is the cause. The text of an error of other code, such as your own transport, is
+	// shown without the key and the queries of URLs, up to its first quotation mark.
+	// [errors.Is] and [errors.As] find it, except for a *url.Error. They find
+	// context.DeadlineExceeded and context.Canceled only if the context of the call ended;
+	// [context.Cause] returns why.
 	Err error
 }
 

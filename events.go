@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -99,6 +100,9 @@ func (s *EventsService) find(ctx context.Context, name string, opts []RequestOpt
 		found.attempts = page.Response.Attempts
 		for i := range page.Items {
 			event := &page.Items[i]
+			if odd := event.oddMember(name); odd != "" {
+				return unusable(service.GetEvent, page.Response, wire.At("data."+strconv.Itoa(i)+"."+odd, errMisfit))
+			}
 			switch {
 			case event.Name != name:
 			case found.event == nil:
@@ -116,6 +120,19 @@ func (s *EventsService) find(ctx context.Context, name string, opts []RequestOpt
 		}
 	}
 	return found, nil
+}
+
+var errMisfit = errors.New("cannot be read, and it may be of the event that is looked up")
+
+// oddMember returns the member that does not fit its field and that a lookup by name needs,
+// or "".
+func (e *Event) oddMember(name string) string {
+	for _, member := range []string{"name", "id", "parameters"} {
+		if _, odd := e.Extra[member]; odd && (member == "name" || e.Name == name) {
+			return member
+		}
+	}
+	return ""
 }
 
 // Ensure returns the event definition named p.Name, and creates it if none exists. Call it
@@ -418,20 +435,21 @@ type Event struct {
 }
 
 func (e *Event) decode(r *wire.Reader) error {
+	record := wire.Record{Reader: r, Extra: &e.Extra}
 	return r.Object(func(key []byte) error {
 		switch string(key) {
 		case "id":
-			return r.String(&e.ID)
+			return record.Text(key, &e.ID)
 		case "name":
-			return r.String(&e.Name)
+			return record.Text(key, &e.Name)
 		case "description":
-			return r.String(&e.Description)
+			return record.Text(key, &e.Description)
 		case "parameters":
-			return e.decodeParameters(r)
+			return record.Whole(key, func() error { return e.decodeParameters(r) }, func() { e.Parameters = nil })
 		case "created_at":
-			return r.Time(key, &e.CreatedAt, &e.Extra)
+			return record.Time(key, &e.CreatedAt)
 		default:
-			return r.Extra(key, &e.Extra)
+			return record.Keep(key)
 		}
 	})
 }
@@ -442,7 +460,7 @@ func (e *Event) decodeParameters(r *wire.Reader) error {
 		return err
 	}
 	return r.Array(func(int) error {
-		if err := r.CountElement(); err != nil {
+		if err := r.Count(); err != nil {
 			return err
 		}
 		var parameter EventParameter

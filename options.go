@@ -192,7 +192,7 @@ func WithAllowOnly(patterns ...string) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		for i, pattern := range patterns {
 			if !isPattern(pattern) {
-				p.In("WithAllowOnly").Index(i).Add("", fmt.Sprintf("must be an email address, @domain or id:customer, not %q", pattern))
+				p.In("WithAllowOnly").Index(i).Add("", fmt.Sprintf("must be %s, not %q", patternForms, pattern))
 			}
 		}
 		c.guards = append(c.guards, AllowOnly(patterns...))

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/messaging-go/messaging/internal/service"
@@ -133,13 +132,12 @@ type Recipients struct {
 // operation, such as one that has an unknown member or addresses nobody. So a guard that
 // returns the error lets nothing through that cannot be read.
 //
-// The service may ignore the case of a key, white space and characters that are not
-// printable, as reported by [unicode.IsPrint]. So there is also an error for a trigger if a
-// key in its payload equals "email" or "customer" but for these. Any other key is a
+// The service may ignore the case of a key. So a key in the payload of a trigger that equals
+// "email" or "customer" under [strings.EqualFold] is read as that. Any other key is a
 // parameter of the event, even "customer.email".
 func (p *Prepared) Recipients() (Recipients, error) {
 	var found Recipients
-	err := p.request().walk(func(f field) error {
+	err := p.request().read(func(f field) error {
 		found.add(f)
 		return nil
 	})
@@ -159,20 +157,20 @@ func (r *Recipients) add(f field) {
 		r.Customers++
 	case customerID:
 		r.CustomerIDs = append(r.CustomerIDs, f.text)
-	case customerEmail, otherEmail:
+	case email:
 		r.Emails = append(r.Emails, f.text)
 	case phone:
 		r.Phones = append(r.Phones, f.text)
 	case device:
 		r.Devices++
-	case customerName, header:
 	}
 }
 
 // field is a part of a body that matters to guards.
 type field struct {
-	kind fieldKind
-	text string // "" for everyone, customer and device
+	kind       fieldKind
+	text       string // "" for everyone and customer
+	ofCustomer bool   // an address of the customer before
 }
 
 type fieldKind uint8
@@ -180,14 +178,11 @@ type fieldKind uint8
 const (
 	everyone fieldKind = iota
 	segment
-	customer // followed by what the customer has of the next five
+	customer // followed by its other fields
 	customerID
-	customerEmail
-	customerName
+	email
 	phone
 	device
-	otherEmail // an address outside of the customers
-	header     // text that becomes part of the header of an email
 )
 
 // send is an operation that can be prepared. It is declared next to its params.
@@ -212,10 +207,10 @@ func declareSend(op *service.Operation, s send) struct{} {
 
 var errUnmodelled = errors.New("cannot tell who would receive this request")
 
-// walk calls visit with each field of the body, in order. If visit returns an error, walk
-// ends and returns it with the path of the field. If the body cannot be understood, walk
-// returns an error that wraps errUnmodelled.
-func (p preparedRequest) walk(visit func(field) error) error {
+// read calls visit with each field of the body, in order. If visit returns an error, read
+// ends and returns it with the path of the field. If the body cannot be understood, read
+// returns errUnmodelled.
+func (p preparedRequest) read(visit func(field) error) error {
 	known := sends[p.operation]
 	if known == nil {
 		return errUnmodelled
@@ -227,8 +222,6 @@ func (p preparedRequest) walk(visit func(field) error) error {
 	switch {
 	case r.stopped:
 		return err
-	case errors.Is(err, errAmbiguousKey):
-		return fmt.Errorf("%w: %w", errUnmodelled, err)
 	case err != nil || r.End() != nil || !r.namesSomebody && !known.addressesNobody:
 		return errUnmodelled // the path in err can quote anything
 	}
@@ -254,8 +247,12 @@ var (
 		"email":       (*fieldReader).customerEmail,
 		"phone_no":    (*fieldReader).phone,
 		"devices":     (*fieldReader).devices,
-		"first_name":  (*fieldReader).customerName,
-		"last_name":   (*fieldReader).customerName,
+		"first_name":  (*fieldReader).nobody,
+		"last_name":   (*fieldReader).nobody,
+	}
+	deviceMembers = members{
+		"device_type":  (*fieldReader).nobody,
+		"device_token": (*fieldReader).deviceToken,
 	}
 	recipientMembers = members{
 		"type":      (*fieldReader).recipientType,
@@ -277,7 +274,7 @@ type fieldReader struct {
 	stopped bool // by an error of visit
 
 	namesSomebody bool
-	identities    int // ids and addresses of customers
+	found         int // ids and addresses of customers, and tokens of devices
 
 	// These fields describe the recipient that is being read.
 	types                   []string
@@ -287,7 +284,6 @@ type fieldReader struct {
 var (
 	errUnknownMember = errors.New("is unknown")
 	errNobody        = errors.New("names nobody")
-	errAmbiguousKey  = errors.New("could be read as another key")
 )
 
 func (r *fieldReader) object(known members) error {
@@ -299,43 +295,27 @@ func (r *fieldReader) object(known members) error {
 	})
 }
 
-// openObject reads an object that can also have members of any other name, unless the
-// service could read it as one of those that are known.
+// openObject reads an object that can also have members of any other name. The service may
+// ignore the case of a name.
 func (r *fieldReader) openObject(known members) error {
 	return r.Object(func(key []byte) error {
-		switch name := string(key); {
-		case known[name] != nil:
-			return known[name](r)
-		case strings.Contains(name, "\x00"): // where a parser may end it
-			return errUnknownMember
-		case known[normalKey(name)] != nil:
-			return errAmbiguousKey
+		for name, read := range known {
+			if strings.EqualFold(name, string(key)) {
+				return read(r)
+			}
 		}
 		return r.nobody()
 	})
 }
 
-// normalKey returns what a service may read a key as: in lower case, and without white
-// space and characters that are not printable. Some letters become ASCII only in lower
-// case, such as a capital I with a dot, and others only in upper case, such as an i
-// without one.
-func normalKey(key string) string {
-	return strings.ToLower(strings.ToUpper(strings.ToLower(strings.Map(func(c rune) rune {
-		if c == ' ' || c == utf8.RuneError || !unicode.IsPrint(c) {
-			return -1
-		}
-		return c
-	}, key))))
-}
-
-func (r *fieldReader) found(kind fieldKind, text string) error {
-	err := r.visit(field{kind, text})
+func (r *fieldReader) add(f field) error {
+	err := r.visit(f)
 	r.stopped = err != nil
 	return err
 }
 
 // nobody skips a member that addresses nobody.
-func (r *fieldReader) nobody() error { return r.SkipDeep() }
+func (r *fieldReader) nobody() error { return r.Skip() }
 
 func (r *fieldReader) everyone() error {
 	var all bool
@@ -343,12 +323,12 @@ func (r *fieldReader) everyone() error {
 		return err
 	}
 	r.namesSomebody = true
-	return r.found(everyone, "")
+	return r.add(field{kind: everyone})
 }
 
 // address reads an email address that is a recipient in addition to those who make the
 // request valid.
-func (r *fieldReader) address() error { return r.identity(otherEmail) }
+func (r *fieldReader) address() error { return r.identity(field{kind: email}) }
 
 func (r *fieldReader) addresses() error {
 	return r.Array(func(int) error { return r.address() })
@@ -406,76 +386,62 @@ func (r *fieldReader) segments() error {
 	return r.Array(func(int) error {
 		r.segmentsIn++
 		r.namesSomebody = true
-		return r.identity(segment)
+		return r.identity(field{kind: segment})
 	})
 }
 
 func (r *fieldReader) customer() error {
 	r.namesSomebody = true
-	if err := r.found(customer, ""); err != nil {
+	if err := r.add(field{kind: customer}); err != nil {
 		return err
 	}
-	before := r.identities
-	err := r.object(customerMembers)
-	if err == nil && r.identities == before {
+	return r.naming(customerMembers)
+}
+
+// naming reads an object that must name somebody.
+func (r *fieldReader) naming(known members) error {
+	before := r.found
+	err := r.object(known)
+	if err == nil && r.found == before {
 		return errNobody
 	}
 	return err
 }
 
 func (r *fieldReader) customerID() error {
-	r.identities++
-	return r.identity(customerID)
+	r.found++
+	return r.identity(field{kind: customerID})
 }
 
 func (r *fieldReader) customerEmail() error {
-	r.identities++
-	return r.identity(customerEmail)
+	r.found++
+	return r.identity(field{kind: email, ofCustomer: true})
 }
 
-func (r *fieldReader) phone() error { return r.identity(phone) }
+func (r *fieldReader) phone() error { return r.identity(field{kind: phone}) }
 
 func (r *fieldReader) devices() error {
-	return r.Array(func(int) error {
-		if err := r.found(device, ""); err != nil {
-			return err
-		}
-		return r.SkipDeep()
-	})
+	before := r.found
+	err := r.Array(func(int) error { return r.naming(deviceMembers) })
+	r.found = before // a device does not identify its customer
+	return err
 }
 
-func (r *fieldReader) customerName() error { return r.text(customerName) }
-
-// header reads text that addresses nobody, but becomes part of the header of an email.
-func (r *fieldReader) header() error { return r.text(header) }
-
-func (r *fieldReader) headers() error {
-	if r.Kind() != wire.Array {
-		return r.header()
-	}
-	return r.Array(func(int) error { return r.header() })
-}
-
-// text reads text. A list or an object could turn into text that holds an address.
-func (r *fieldReader) text(kind fieldKind) error {
-	var text string
-	if err := r.String(&text); err != nil {
-		return err
-	}
-	return r.found(kind, text)
+func (r *fieldReader) deviceToken() error {
+	r.found++
+	return r.identity(field{kind: device})
 }
 
 // identity reads a string that identifies somebody, so it must not be empty.
-func (r *fieldReader) identity(kind fieldKind) error {
-	var text string
-	err := r.String(&text)
+func (r *fieldReader) identity(f field) error {
+	err := r.String(&f.text)
 	switch {
 	case err != nil:
 		return err
-	case text == "":
+	case f.text == "":
 		return errNobody
-	case strings.Contains(text, wire.Replacement): // stands for invalid UTF-8
+	case strings.Contains(f.text, wire.Replacement): // stands for invalid UTF-8
 		return wire.ErrNotUTF8
 	}
-	return r.found(kind, text)
+	return r.add(f)
 }

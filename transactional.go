@@ -78,34 +78,35 @@ type TransactionalMessage struct {
 }
 
 func (m *TransactionalMessage) decode(r *wire.Reader) error {
+	record := wire.Record{Reader: r, Extra: &m.Extra}
 	return r.Object(func(key []byte) error {
 		switch string(key) {
 		case "id":
-			return r.String(&m.ID)
+			return record.Text(key, &m.ID)
 		case "channel":
-			return r.String((*string)(&m.Channel))
+			return record.Text(key, (*string)(&m.Channel))
 		case "subject":
-			return r.String(&m.Subject)
+			return record.Text(key, &m.Subject)
 		case "title":
-			return r.String(&m.Title)
+			return record.Text(key, &m.Title)
 		case "message":
-			return r.String(&m.Message)
+			return record.Text(key, &m.Message)
 		case "message_type":
-			return r.OptionalString(&m.MessageType)
+			return record.OptionalText(key, &m.MessageType)
 		case "created_at":
-			return r.Time(key, &m.CreatedAt, &m.Extra)
+			return record.Time(key, &m.CreatedAt)
 		case "total_sent":
-			return r.Integer(&m.TotalSent)
+			return record.Integer(key, &m.TotalSent)
 		case "total_delivered":
-			return r.Integer(&m.TotalDelivered)
+			return record.Integer(key, &m.TotalDelivered)
 		case "total_failed":
-			return r.Integer(&m.TotalFailed)
+			return record.Integer(key, &m.TotalFailed)
 		case "total_complained":
-			return r.Integer(&m.TotalComplained)
+			return record.Integer(key, &m.TotalComplained)
 		case "total_bounced":
-			return r.Integer(&m.TotalBounced)
+			return record.Integer(key, &m.TotalBounced)
 		default:
-			return r.Extra(key, &m.Extra)
+			return record.Keep(key)
 		}
 	})
 }

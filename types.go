@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -367,8 +368,8 @@ func unmarshalModel[T any, M model[T]](data []byte, into M) error {
 	return nil
 }
 
-// marshalModel implements MarshalJSON of the models. A member of extra never replaces
-// a field.
+// marshalModel implements MarshalJSON of the models. A member of extra replaces a field of
+// the same name, which is zero since the member did not fit.
 func marshalModel(body any, extra map[string]json.RawMessage) ([]byte, error) {
 	written, err := json.Marshal(body)
 	if err != nil || len(extra) == 0 {
@@ -378,10 +379,6 @@ func marshalModel(body any, extra map[string]json.RawMessage) ([]byte, error) {
 	if err := json.Unmarshal(written, &members); err != nil {
 		return nil, err
 	}
-	for key, value := range extra {
-		if _, taken := members[key]; !taken {
-			members[key] = value
-		}
-	}
+	maps.Copy(members, extra)
 	return json.Marshal(members)
 }

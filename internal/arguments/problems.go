@@ -127,8 +127,11 @@ func (p *Problems) Trimmed(field, value string) {
 
 // Email checks an email address that may be empty.
 func (p *Problems) Email(field, value string) {
-	p.Text(field, value)
-	if value != "" && !LooksLikeEmail(value) {
+	switch {
+	case value == "" || IsEmail(value):
+	case !utf8.ValidString(value):
+		p.Text(field, value)
+	default:
 		p.Add(field, "must be an email address")
 	}
 }
@@ -163,22 +166,42 @@ func (p *Problems) All() iter.Seq2[string, string] {
 	}
 }
 
-// LooksLikeEmail reports whether s has one @ with something on both sides, and neither white
-// space nor control characters. A stricter check would fail for some valid addresses.
-func LooksLikeEmail(s string) bool {
-	at, ascii := -1, true
+// IsEmail reports whether s can only be read as one email address: one @ between a local
+// part and a domain of labels that are not empty, without white space, control and format
+// characters, and without the characters that mail software gives a meaning.
+func IsEmail(s string) bool {
+	at, label, ascii := -1, 0, true // label is where the last label of the domain begins
 	for i := range len(s) {
 		switch c := s[i]; {
-		case c <= ' ' || c == 0x7F || c == '@' && at >= 0:
+		case c <= ' ' || c == 0x7F || isSpecialInEmail[c]:
 			return false
 		case c == '@':
-			at = i
+			if at >= 0 || i == 0 {
+				return false
+			}
+			at, label = i, i+1
+		case c == '.' && at >= 0:
+			if label == i {
+				return false
+			}
+			label = i + 1
 		case c >= utf8.RuneSelf:
 			ascii = false
 		}
 	}
-	return at > 0 && at < len(s)-1 && (ascii || !strings.ContainsFunc(s, isBlankOrControl))
+	return at > 0 && label < len(s) && (ascii || utf8.ValidString(s) && !strings.ContainsFunc(s, isInvisible))
 }
+
+var isSpecialInEmail = func() (special [256]bool) {
+	for _, c := range []byte(`<>()[],;:"\`) {
+		special[c] = true
+	}
+	return special
+}()
+
+// HasBlank reports whether s has white space or a control character, which can separate
+// values.
+func HasBlank(s string) bool { return strings.ContainsFunc(s, isBlankOrControl) }
 
 // LowerASCII returns text with the ASCII letters in lower case. strings.ToLower also maps
 // some other letters to ASCII, such as the Kelvin sign to k.
@@ -192,3 +215,5 @@ func LowerASCII(text string) string {
 }
 
 func isBlankOrControl(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
+func isInvisible(r rune) bool { return isBlankOrControl(r) || unicode.Is(unicode.Cf, r) }

@@ -33,7 +33,7 @@ func TestValidationOfAnEmailAddress(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			assert.Equal(t, test.passes, LooksLikeEmail(test.address))
+			assert.Equal(t, test.passes, IsEmail(test.address))
 		})
 	}
 }

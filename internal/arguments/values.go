@@ -87,7 +87,7 @@ func invalid(p *Problems, message string) any {
 }
 
 func (f *freeForm) value(p *Problems, v reflect.Value, depth int) any {
-	if f.tooDeep = f.tooDeep || depth > wire.MaxNesting; f.tooDeep {
+	if f.tooDeep = f.tooDeep || depth > 100; f.tooDeep {
 		return nil
 	}
 	switch v.Kind() {

@@ -48,8 +48,11 @@ func (e *foreignError) Is(target error) bool {
 	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(*e.err, target)
 }
 
-// As finds what the error wraps.
-func (e *foreignError) As(target any) bool { return errors.As(*e.err, target) }
+// As finds what the error wraps, except for a *url.Error, which prints the query.
+func (e *foreignError) As(target any) bool {
+	_, isURL := target.(**url.Error)
+	return !isURL && errors.As(*e.err, target)
+}
 
 // Format keeps %#v from printing the error.
 func (e *foreignError) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.text) }

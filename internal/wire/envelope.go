@@ -147,7 +147,7 @@ func (e *envelopeReader) readData(r *Reader) error {
 	case e.rows != nil:
 		return e.rows.ReadData(r)
 	case e.besideData:
-		return r.SkipDeep()
+		return r.Skip()
 	}
 	raw, err := r.raw()
 	e.Data = bytes.Clone(raw)

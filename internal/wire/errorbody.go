@@ -97,7 +97,7 @@ func (r *Reader) form(body []byte) Form {
 		return Markup
 	case len(body) >= MaxErrorBody && (kind == Object || kind == Array):
 		return JSON
-	case r.SkipDeep() == nil && r.End() == nil:
+	case r.Skip() == nil && r.End() == nil:
 		return JSON
 	default:
 		return Text
@@ -137,23 +137,30 @@ func (n node) members(yield func(node) bool) {
 
 // tree reads a document up to where it is no longer valid JSON. The nodes belong to r.
 func (r *Reader) tree() node {
-	r.readNode("")
+	r.readNode("", 0)
 	return r.nodes[0]
 }
 
-func (r *Reader) readNode(key string) {
+// maxLevels is how deep the body of an error is read. Without a limit, the paths of nested
+// fields would take many times the memory of the body.
+const maxLevels = 100
+
+func (r *Reader) readNode(key string, level int) {
 	i := len(r.nodes)
 	r.nodes = append(r.nodes, node{key: key, kind: r.Kind()})
 	var text string
+	if level > maxLevels {
+		r.nodes[i].kind = Null
+	}
 	switch r.nodes[i].kind {
 	case Object:
 		_ = r.Object(func(key []byte) error {
-			r.readNode(r.keep(key))
+			r.readNode(r.keep(key), level+1)
 			return nil
 		})
 	case Array:
 		_ = r.Array(func(int) error {
-			r.readNode("")
+			r.readNode("", level+1)
 			return nil
 		})
 	case String:
@@ -162,7 +169,7 @@ func (r *Reader) readNode(key string) {
 		raw, _ := r.raw()
 		text = string(raw)
 	case Null:
-		_, _ = r.Null()
+		_ = r.Skip()
 	}
 	r.nodes[i].text, r.nodes[i].below = text, r.nodes[i+1:]
 }

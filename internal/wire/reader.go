@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/go-faster/jx"
@@ -22,11 +21,10 @@ import (
 // models are made of its methods. These do not change their target for a null, accept a
 // number as a string, and return errors that name the path of what they cannot read.
 type Reader struct {
-	json     jx.Decoder
-	depth    int
-	length   int    // of the document
-	elements int    // of all lists within rows
-	scratch  []byte // a buffer for text
+	json    jx.Decoder
+	length  int    // of the document
+	kept    int    // elements of lists within rows, and members of Extra
+	scratch []byte // a buffer for text
 
 	// Strings and lists of names are short and numerous, so they share memory.
 	texts strings.Builder
@@ -98,7 +96,7 @@ func (r *Reader) Reset(document []byte) {
 		document = bytes.ToValidUTF8(document, []byte(Replacement))
 	}
 	r.json.ResetBytes(document)
-	r.depth, r.length, r.elements = 0, len(document), 0
+	r.length, r.kept = len(document), 0
 }
 
 var byteOrderMark = []byte("\uFEFF")
@@ -122,9 +120,6 @@ func (r *Reader) Object(field func(key []byte) error) error {
 	if r.Kind() != Object {
 		return r.Unexpected("an object")
 	}
-	if err := r.descend(); err != nil {
-		return err
-	}
 	var failure error
 	err := r.json.ObjBytes(func(_ *jx.Decoder, key []byte) error {
 		if err := field(key); err != nil {
@@ -138,7 +133,6 @@ func (r *Reader) Object(field func(key []byte) error) error {
 	case err != nil:
 		return errSyntax
 	}
-	r.depth--
 	return nil
 }
 
@@ -146,9 +140,6 @@ func (r *Reader) Object(field func(key []byte) error) error {
 func (r *Reader) Array(element func(i int) error) error {
 	if r.Kind() != Array {
 		return r.Unexpected("an array")
-	}
-	if err := r.descend(); err != nil {
-		return err
 	}
 	elements, err := r.json.ArrIter()
 	if err != nil {
@@ -162,34 +153,19 @@ func (r *Reader) Array(element func(i int) error) error {
 	if elements.Err() != nil {
 		return errSyntax
 	}
-	r.depth--
 	return nil
 }
 
-// MaxNesting is the maximum nesting of a value that is sent or read.
-const MaxNesting = 100
+// A reader keeps at most maxKept elements of lists within rows, and members that a model has
+// no field for, together. Without a limit, very short ones would take many times the memory
+// of the response.
+const maxKept = 250_000
 
-// The lists within the rows of a document may have maxElements elements in total, or one
-// for every bytesPerElement bytes of the document if that is more. Without a limit, very
-// short elements would take many times the memory of the response.
-const (
-	maxElements     = 250_000
-	bytesPerElement = 32
-)
-
-// CountElement counts an element of a list within a row. It must be called before the
-// element is added, and returns an error if there are too many elements.
-func (r *Reader) CountElement() error {
-	most := max(maxElements, r.length/bytesPerElement)
-	if r.elements++; r.elements > most {
-		return TooLarge("list elements", int64(most))
-	}
-	return nil
-}
-
-func (r *Reader) descend() error {
-	if r.depth++; r.depth > MaxNesting {
-		return errNesting
+// Count counts an element of a list within a row, or a member of Extra. It must be called
+// before it is kept, and returns an error if there are too many.
+func (r *Reader) Count() error {
+	if r.kept++; r.kept > maxKept {
+		return TooLarge("list elements and unknown members", maxKept)
 	}
 	return nil
 }
@@ -242,30 +218,6 @@ func (r *Reader) keep(text []byte) string {
 	return r.texts.String()[start:]
 }
 
-// OptionalString reads a string. It sets *target to nil for a null, unlike for "".
-func (r *Reader) OptionalString(target **string) error {
-	*target = nil
-	if null, err := r.Null(); null {
-		return err
-	}
-	*target = new(string)
-	return r.String(*target)
-}
-
-// CommaSeparated reads a list of names from a string, or from an array.
-func (r *Reader) CommaSeparated(target *[]string) error {
-	*target = nil
-	if r.Kind() != Array {
-		return r.namesIn(target)
-	}
-	return r.Array(func(int) error {
-		var names []string
-		err := r.namesIn(&names)
-		*target = append(*target, names...)
-		return err
-	})
-}
-
 // namesIn reads a string of comma-separated names.
 func (r *Reader) namesIn(target *[]string) error {
 	var text string
@@ -286,7 +238,7 @@ func (r *Reader) namesIn(target *[]string) error {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
-		if err := r.CountElement(); err != nil {
+		if err := r.Count(); err != nil {
 			return err
 		}
 		names = append(names, name)
@@ -302,22 +254,18 @@ func (r *Reader) namesIn(target *[]string) error {
 
 // Integer reads an integer in any notation: 20, "20", 20.0, 2e1.
 func (r *Reader) Integer(target *int) error {
-	var text []byte
-	var err error
 	switch r.Kind() {
 	case Null:
 		return r.scalar(r.json.Null())
-	case Number:
-		text, err = r.json.Raw()
-	case String:
-		text, err = r.json.StrBytes()
+	case Number, String:
 	default:
 		return r.Unexpected("an integer")
 	}
+	raw, err := r.raw()
 	if err != nil {
-		return errSyntax
+		return err
 	}
-	n, ok := parseInteger(string(text))
+	n, ok := parseInteger(string(bytes.Trim(raw, `"`)))
 	if !ok {
 		return errNotInteger
 	}
@@ -336,7 +284,7 @@ func parseInteger(text string) (int, bool) {
 		return 0, false
 	}
 	number, err := strconv.ParseFloat(text, 64)
-	if err != nil || number != math.Trunc(number) || math.Abs(number) > largest {
+	if err != nil || number != math.Trunc(number) || math.Abs(number) > min(largest, math.MaxInt) {
 		return 0, false
 	}
 	return int(number), true
@@ -388,60 +336,8 @@ func (r *Reader) anyText() (text string, err error) {
 	return string(raw), err
 }
 
-// Time reads a timestamp. A value that is not a timestamp is kept in extra.
-func (r *Reader) Time(key []byte, target *time.Time, extra *map[string]json.RawMessage) error {
-	if r.Kind() != String {
-		*target = time.Time{}
-		if null, err := r.Null(); null {
-			return err
-		}
-		return r.Extra(key, extra)
-	}
-	text, err := r.json.StrBytes()
-	if err != nil {
-		return errSyntax
-	}
-	var ok bool
-	if *target, ok = parseTime(text); ok {
-		drop(extra, key) // which an earlier duplicate may have set
-		return nil
-	}
-	raw, err := json.Marshal(string(text))
-	keep(extra, key, raw)
-	return err
-}
-
-// Extra keeps a member that the model has no field for.
-func (r *Reader) Extra(key []byte, extra *map[string]json.RawMessage) error {
-	raw, err := r.raw()
-	if err != nil {
-		return err
-	}
-	keep(extra, key, raw)
-	return nil
-}
-
-func keep(extra *map[string]json.RawMessage, key, raw []byte) {
-	if *extra == nil {
-		*extra = make(map[string]json.RawMessage)
-	}
-	(*extra)[string(key)] = slices.Clone(raw)
-}
-
-func drop(extra *map[string]json.RawMessage, key []byte) {
-	if delete(*extra, string(key)); len(*extra) == 0 {
-		*extra = nil
-	}
-}
-
 // Skip skips a value.
-func (r *Reader) Skip() error {
-	_, err := r.raw()
-	return err
-}
-
-// SkipDeep skips a value that may be nested more deeply than MaxNesting.
-func (r *Reader) SkipDeep() error { return r.scalar(r.json.Skip()) }
+func (r *Reader) Skip() error { return r.scalar(r.json.Skip()) }
 
 // Cursor reads a cursor. It must be valid UTF-8, because it is sent back to the service
 // unchanged.
@@ -463,41 +359,7 @@ func (r *Reader) raw() ([]byte, error) {
 	if raw[0] <= ' ' { // as can happen within a list
 		raw = bytes.TrimLeft(raw, " \t\r\n")
 	}
-	if (raw[0] == '{' || raw[0] == '[') && r.depth+nesting(raw) > MaxNesting {
-		return nil, errNesting
-	}
 	return raw, nil
-}
-
-// nesting returns how deeply arrays and objects are nested in a valid JSON value.
-func nesting(value []byte) int {
-	depth, deepest := 0, 0
-	for i := 0; i < len(value); i++ {
-		switch value[i] {
-		case '"':
-			i += closingQuote(value[i:])
-		case '[', '{':
-			depth++
-			deepest = max(deepest, depth)
-		case ']', '}':
-			depth--
-		}
-	}
-	return deepest
-}
-
-// closingQuote returns the offset of the end of the string that value starts with.
-func closingQuote(value []byte) int {
-	for end := 1; ; end++ {
-		end += bytes.IndexByte(value[end:], '"')
-		backslashes := 0
-		for value[end-1-backslashes] == '\\' {
-			backslashes++
-		}
-		if backslashes%2 == 0 {
-			return end
-		}
-	}
 }
 
 func (r *Reader) scalar(err error) error {
@@ -541,7 +403,6 @@ var (
 	errEmpty      = errors.New("is empty")
 	errMarkup     = errors.New("is HTML or XML, not JSON")
 	errTrailing   = errors.New("is followed by more text")
-	errNesting    = errors.New("is nested too deeply")
 	errNotInteger = errors.New("is not an integer")
 	errNotBoolean = errors.New("is a number, not a boolean")
 )

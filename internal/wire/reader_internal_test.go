@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -79,6 +80,12 @@ func TestReaderStringsAreNotOverwritten(t *testing.T) {
 	assert.Equal(t, wanted, got)
 }
 
+// namesOf reads the member of a record.
+func namesOf(r *Reader, into *[]string) error {
+	var extra map[string]json.RawMessage
+	return Record{r, &extra}.Names([]byte("providers"), into)
+}
+
 func TestReaderListsCanBeAppendedTo(t *testing.T) {
 	r := NewReader()
 	defer r.Free()
@@ -86,7 +93,7 @@ func TestReaderListsCanBeAppendedTo(t *testing.T) {
 	var got [][]string
 	require.NoError(t, r.Array(func(int) error {
 		var names []string
-		err := r.CommaSeparated(&names)
+		err := namesOf(r, &names)
 		got = append(got, names)
 		return err
 	}))
@@ -100,11 +107,11 @@ func TestReaderAllocatesALongListSeparately(t *testing.T) {
 	defer r.Free()
 	var none, many, few []string
 	r.Reset([]byte(`"` + strings.Repeat(",", 1000) + `"`))
-	require.NoError(t, r.CommaSeparated(&none))
+	require.NoError(t, namesOf(r, &none))
 	r.Reset([]byte(`"` + strings.Repeat("push,", 1000) + `"`))
-	require.NoError(t, r.CommaSeparated(&many))
+	require.NoError(t, namesOf(r, &many))
 	r.Reset([]byte(`"email,sms"`))
-	require.NoError(t, r.CommaSeparated(&few))
+	require.NoError(t, namesOf(r, &few))
 
 	assert.Nil(t, none)
 	assert.Len(t, many, 1000)
@@ -118,7 +125,7 @@ func TestReaderInThePoolKeepsNothing(t *testing.T) {
 	r.tree()
 	var names []string
 	r.Reset([]byte(`"Jane"`))
-	require.NoError(t, r.CommaSeparated(&names))
+	require.NoError(t, namesOf(r, &names))
 	r.Free()
 
 	assert.Nil(t, r.names)
@@ -134,39 +141,6 @@ func TestReaderOfAShortDocumentTakesLittleMemory(t *testing.T) {
 	var text string
 	require.NoError(t, r.String(&text))
 	assert.LessOrEqual(t, r.texts.Cap(), 16)
-}
-
-func TestReaderReadsAHundredLevels(t *testing.T) {
-	var read func(*Reader) error
-	read = func(r *Reader) error { return r.Array(func(int) error { return read(r) }) }
-	for depth, want := range map[int]error{100: nil, 101: errNesting} {
-		r := NewReader()
-		r.Reset([]byte(strings.Repeat("[", depth) + strings.Repeat("]", depth)))
-		assert.ErrorIs(t, read(r), want, "%d levels", depth)
-		r.Free()
-	}
-}
-
-func TestNesting(t *testing.T) {
-	tests := []struct {
-		name, value string
-		depth       int
-	}{
-		{"a number", `1`, 0},
-		{"an empty list", `[]`, 1},
-		{"lists side by side", `[[],[[]],[]]`, 3},
-		{"lists and objects", `{"a":[{"b":{}}],"c":1}`, 4},
-		{"brackets in a text", `["[[[{{{"]`, 1},
-		{"a quote in a text", `["\"[[["]`, 1},
-		{"a backslash at the end of a text", `["\\",[1]]`, 2},
-		{"a backslash and a quote at the end of a text", `["\\\"[",[1]]`, 2},
-		{"an empty text", `["",[""]]`, 2},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			assert.Equal(t, test.depth, nesting([]byte(test.value)))
-		})
-	}
 }
 
 // These benchmarks show what the subtleties of reader.go buy:
@@ -213,15 +187,4 @@ func BenchmarkTexts(b *testing.B) {
 			}
 		}
 	})
-}
-
-func BenchmarkNesting(b *testing.B) {
-	row := `{"customer_id":"cus_1","email":"jane.doe@example.com","providers":"email,push"}`
-	document := []byte("[" + strings.Repeat(row+",", 99) + row + "]")
-	b.SetBytes(int64(len(document)))
-	for b.Loop() {
-		if depth := nesting(document); depth != 2 {
-			b.Fatal(fmt.Sprint(depth, " deep"))
-		}
-	}
 }

@@ -101,7 +101,7 @@ func hostileLists() []hostileRow {
 				`"total_complained":null,"total_bounced":-1}]}`).reading(listMessages).read(succeeds, 1, 1).check(
 				hasItems(messaging.TransactionalMessage{TotalSent: 3, TotalDelivered: 3, TotalFailed: 100, TotalBounced: -1})),
 			responds200(`{"success":true,"data":[{"total_sent":1e30}]}`).reading(listMessages).
-				read(acceptedUnreadable, 1, 1).check(errorContains("data.0.total_sent is not an integer")),
+				read(succeeds, 1, 1),
 		)},
 		{53, "providers in every form", join(
 			responds200(`{"success":true,"data":[{"providers":null}]}`,
