@@ -573,7 +573,11 @@ func (e *Event) check(problems *arguments.Problems, p *EventTriggerParams, paylo
 				at.Add(parameter.Name, "is required by the event")
 			}
 		default:
-			if !slices.Contains(reservedKeys, parameter.Name) {
+			switch text, isText, _ := wireForm(value); {
+			case slices.Contains(reservedKeys, parameter.Name):
+			case parameter.Required && isText && text == "":
+				at.Add(parameter.Name, "is required by the event")
+			default:
 				parameter.Type.check(at, parameter.Name, value)
 			}
 		}

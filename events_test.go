@@ -492,7 +492,7 @@ func TestDefinitionChecksTheTypeOfAValue(t *testing.T) {
 		problem   string
 	}{
 		{"text for text", "text", "gold", fine},
-		{"an empty text for text", "text", "", fine},
+		{"an empty text for text", "text", "", required},
 		{"a text type for text", "text", plan("gold"), fine},
 		{"a pointer to text for text", "text", new("gold"), fine},
 		{"what writes itself as text for text", "text", netip.MustParseAddr("127.0.0.1"), fine},
@@ -557,7 +557,7 @@ func TestDefinitionChecksTheTypeOfAValue(t *testing.T) {
 		{"a line break after it", "timestamp", "2026-01-02T03:04:05Z\n", timestamp},
 		{"the form of a mail", "timestamp", "Fri, 02 Jan 2026 03:04:05 GMT", timestamp},
 		{"any other text", "timestamp", canary, timestamp},
-		{"an empty text for a timestamp", "timestamp", "", timestamp},
+		{"an empty text for a timestamp", "timestamp", "", required},
 		{"raw JSON in another form", "timestamp", json.RawMessage(`"2026-01-02 03:04:05"`), skipped},
 		{"raw JSON that is text, but no time", "timestamp", json.RawMessage(`"soon"`), timestamp},
 		{"raw JSON that is a number for a timestamp", "timestamp", json.RawMessage(`1767323045`), timestamp},
@@ -707,4 +707,16 @@ func TestDefinitionOfAListedEventIsInLowerCase(t *testing.T) {
 	require.NoError(t, json.Unmarshal(listed, &definition))
 	requireSameVerdict(t, definition, messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": canary}},
 		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form")
+}
+
+func TestDefinitionRequiresATextThatIsNotEmpty(t *testing.T) {
+	p := messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"plan": ""}}
+	for required, problems := range map[bool][]string{true: {"payload.plan is required by the event"}, false: nil} {
+		requireSameVerdict(t, signup(messaging.EventParameter{Name: "plan", Type: "text", Required: required}), p, problems...)
+	}
+}
+
+func TestValuesRefuseADuration(t *testing.T) {
+	_, err := messaging.EventTriggerParams{EventID: "e", Email: "jane@example.com", Values: map[string]any{"took": time.Minute}}.Prepare()
+	scripted.RequireProblems(t, err, "payload.took is a time.Duration, which would be sent in nanoseconds: say the unit, such as Minutes()")
 }

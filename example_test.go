@@ -83,7 +83,7 @@ func ExampleBroadcastsService_SendPush() {
 	fmt.Println(*service.PushBroadcasts()[0].Params.Schedule)
 	// Output:
 	// Push notification broadcast sent successfully
-	// {2030-05-01 07:30:00 Europe/Paris}
+	// {2030-05-01 05:30:00 UTC}
 }
 
 func ExampleEventsService_Create() {

@@ -217,7 +217,8 @@ func (d *Device) write(w *wire.Writer) {
 // Schedule is the time at which a broadcast is sent. A nil *Schedule means now.
 type Schedule struct {
 	// Date is the local time in Timezone, in the form "2006-01-02 15:04:05". Any other
-	// form is invalid, and so is a date that does not exist. A date in the past is valid.
+	// form is invalid, and so is a date that does not exist, such as one in the hour that
+	// clocks skip. A date in the past is valid.
 	Date string `json:"schedule_date"`
 	// Timezone is an IANA name such as "Europe/Paris", or "UTC". It must be a name
 	// that [time.LoadLocation] knows. On a machine without a time zone database, any
@@ -225,34 +226,11 @@ type Schedule struct {
 	Timezone string `json:"timezone"`
 }
 
-// ScheduleAt returns the schedule for t, truncated to the second. It uses the local time
-// and the IANA name of t's location if they identify no other instant when they are read
-// back. Otherwise it uses UTC: for [time.Local], for a fixed zone, and for a local time that
-// occurs twice, such as one within the hour that is repeated when clocks are set back. If t
-// is the zero time, or its year is below 0 or above 9999, the schedule is invalid, and so is
-// a broadcast that uses it.
+// ScheduleAt returns the schedule for t in UTC, truncated to the second. For the time of a
+// wall clock, write a Schedule with the Date and the Timezone. If t is the zero time, or its
+// year is below 0 or above 9999, the schedule is invalid, and so is a broadcast that uses it.
 func ScheduleAt(t time.Time) *Schedule {
-	t = t.Truncate(time.Second)
-	name := t.Location().String()
-	if zone, err := loadZone(name); err == nil && !t.IsZero() {
-		date := t.Format(wire.LocalForm)
-		if again, err := time.ParseInLocation(wire.LocalForm, date, zone); err == nil && again.Equal(t) && !occursTwice(again) {
-			return &Schedule{Date: date, Timezone: name}
-		}
-	}
 	return &Schedule{Date: t.UTC().Format(wire.LocalForm), Timezone: "UTC"}
-}
-
-// occursTwice reports whether clocks in t's location show the local time of t at another
-// instant too, before or after the nearest change of the offset from UTC.
-func occursTwice(t time.Time) bool {
-	_, offset := t.Zone()
-	start, end := t.ZoneBounds()
-	return slices.ContainsFunc([]time.Time{start.Add(-time.Second), end}, func(neighbor time.Time) bool {
-		_, another := neighbor.Zone()
-		at := t.Add(time.Duration(offset-another) * time.Second)
-		return another != offset && at.Format(wire.LocalForm) == t.Format(wire.LocalForm)
-	})
 }
 
 func (s *Schedule) validate(p *arguments.Problems) {
@@ -266,7 +244,11 @@ func (s *Schedule) validate(p *arguments.Problems) {
 	if s.Timezone == "" {
 		return
 	}
-	if _, err := loadZone(s.Timezone); err != nil && (s.Timezone == "Local" || hasZoneDatabase()) {
+	zone, err := loadZone(s.Timezone)
+	switch {
+	case err == nil && wire.IsLocal(s.Date) && !existsIn(zone, s.Date):
+		p.Add("schedule_date", "does not exist in the time zone, where clocks skip it")
+	case err != nil && (s.Timezone == "Local" || hasZoneDatabase()):
 		p.Add("timezone", "is not a known IANA time zone name")
 	}
 }
@@ -284,6 +266,12 @@ func (s *Schedule) wireType() string {
 		return "send-now"
 	}
 	return "send-later"
+}
+
+// existsIn reports whether clocks in a zone show a local time.
+func existsIn(zone *time.Location, date string) bool {
+	t, err := time.ParseInLocation(wire.LocalForm, date, zone)
+	return err == nil && t.Format(wire.LocalForm) == date
 }
 
 var errNoZone = errors.New("not an IANA time zone name")

@@ -309,68 +309,24 @@ func requireSameMoment(t *testing.T, wanted time.Time, schedule *messaging.Sched
 	require.True(t, read.Equal(wanted.Truncate(time.Second)), "%v was scheduled for %v", wanted, read)
 }
 
-func TestScheduleAtKeepsTheWallClockWhereItCan(t *testing.T) {
-	summer := time.Date(2026, 7, 1, 7, 30, 15, 999_999_999, time.UTC)
-	inUTC := messaging.Schedule{Date: "2026-07-01 07:30:15", Timezone: "UTC"}
-	tests := []struct {
-		name   string
-		at     time.Time
-		wanted messaging.Schedule
-	}{
-		{"a place, without the fraction of a second", summer.In(zone(t, "Europe/Amsterdam")),
-			messaging.Schedule{Date: "2026-07-01 09:30:15", Timezone: "Europe/Amsterdam"}},
-		{"UTC", summer, inUTC},
-		{"an offset with no name", summer.In(time.FixedZone("", 7200)), inUTC},
-		{"no offset and no name, as read from +00:00", summer.In(time.FixedZone("", 0)), inUTC},
-		{"an offset with a name of its own", summer.In(time.FixedZone("Head office", 7200)), inUTC},
-		{"an offset under the name of a place that has another", summer.In(time.FixedZone("Europe/Amsterdam", 3600)), inUTC},
-		{"an offset under the name of UTC", summer.In(time.FixedZone("UTC", 7200)), inUTC},
-		{"an offset under the name of this machine's zone", summer.In(time.FixedZone("Local", 7200)), inUTC},
-		{"a moment before 1970 is cut to its second, and not rounded up", time.Date(1969, 12, 31, 23, 59, 58, 1, time.UTC),
-			messaging.Schedule{Date: "1969-12-31 23:59:58", Timezone: "UTC"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			schedule := messaging.ScheduleAt(test.at)
-			assert.Equal(t, test.wanted, *schedule)
-			requireSameMoment(t, test.at, schedule)
-		})
-	}
+func TestScheduleAtIsInUTC(t *testing.T) {
+	amsterdam, err := time.LoadLocation("Europe/Amsterdam")
+	require.NoError(t, err)
+	at := messaging.ScheduleAt(time.Date(2026, 7, 1, 9, 30, 15, 999, amsterdam))
+	assert.Equal(t, &messaging.Schedule{Date: "2026-07-01 07:30:15", Timezone: "UTC"}, at)
 }
 
-func TestScheduleAtUsesUTCForALocalTimeThatOccursTwice(t *testing.T) {
-	tests := []struct {
-		zone    string
-		first   time.Time // the start of what is repeated
-		repeats time.Duration
-	}{
-		{"America/New_York", time.Date(2026, 11, 1, 5, 0, 0, 0, time.UTC), time.Hour},
-		{"Europe/Amsterdam", time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC), time.Hour},
-		{"Australia/Lord_Howe", time.Date(2026, 4, 4, 14, 30, 0, 0, time.UTC), 30 * time.Minute},
-		{"America/Sao_Paulo", time.Date(2019, 2, 17, 1, 0, 0, 0, time.UTC), time.Hour},
-		{"Europe/Dublin", time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC), time.Hour},
-		// Where the offset after the one that is set back is not that before it.
-		{"Europe/Moscow", time.Date(2014, 10, 25, 21, 0, 0, 0, time.UTC), time.Hour},
-		{"America/Juneau", time.Date(1983, 10, 30, 7, 0, 0, 0, time.UTC), 2 * time.Hour},
-	}
-	for _, test := range tests {
-		t.Run(test.zone, func(t *testing.T) {
-			first := test.first.In(zone(t, test.zone))
-			zoneOf := func(at time.Time) string {
-				schedule := messaging.ScheduleAt(at)
-				requireSameMoment(t, at, schedule)
-				return schedule.Timezone
-			}
-			for _, at := range []time.Time{first, first.Add(test.repeats / 2), first.Add(test.repeats - time.Second)} {
-				again := at.Add(test.repeats)
-				require.Equal(t, at.Format(time.DateTime), again.Format(time.DateTime), "the clock shows the same twice")
-				assert.Equal(t, "UTC", zoneOf(at))
-				assert.Equal(t, "UTC", zoneOf(again))
-			}
-			for _, at := range []time.Time{first.Add(-time.Second), first.Add(2 * test.repeats)} {
-				assert.Equal(t, test.zone, zoneOf(at), "the second before, and the second after, occur once")
-			}
-		})
+func TestScheduleThatClocksSkipIsInvalid(t *testing.T) {
+	for date, problem := range map[string]string{
+		"2026-03-29 02:30:00": "schedule_date.schedule_date does not exist in the time zone, where clocks skip it",
+		"2026-03-29 01:59:59": "", "2026-03-29 03:00:00": "", "2026-10-25 02:30:00": ""} {
+		_, err := messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers(),
+			Schedule: &messaging.Schedule{Date: date, Timezone: "Europe/Amsterdam"}}.Prepare()
+		if problem == "" {
+			require.NoError(t, err, date)
+			continue
+		}
+		scripted.RequireProblems(t, err, problem)
 	}
 }
 

@@ -103,6 +103,8 @@ func (f *freeForm) value(p *Problems, v reflect.Value, depth int) any {
 		whole = v.Addr() // encoding/json also uses the methods of the pointer
 	}
 	switch {
+	case f.strict && depth == 0 && v.Type() == reflect.TypeFor[time.Duration]():
+		return invalid(p, "is a time.Duration, which would be sent in nanoseconds: say the unit, such as Minutes()")
 	case f.strict && v.Type() == reflect.TypeFor[time.Time]():
 		return timestamp(p, v.Interface().(time.Time))
 	case writesItself(whole.Type()):

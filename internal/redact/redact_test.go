@@ -98,11 +98,13 @@ func TestForeignErrorsShowTheirTextUpToAQuotationMark(t *testing.T) {
 		want string
 	}{
 		{"a known error", refused, "dial tcp: connect: connection refused"},
-		{"an error of a token source", errors.New("oauth2: cannot fetch token: 401 Unauthorized"), "oauth2: cannot fetch token: 401 Unauthorized"},
+		{"an error of a token source", errors.New("oauth2: cannot fetch token: 401 Unauthorized"),
+			"oauth2: cannot fetch token: 401 Unauthorized"},
 		{"an error of net/url", &url.Error{Op: "Get", URL: "https://example.com/?email=ada@example.com", Err: io.EOF}, "EOF"},
 		{"an error of net/url within another", fmt.Errorf("token: %w", &url.Error{Op: "Get", URL: "https://x/?email=a@b.c", Err: io.EOF}),
 			"token: Get …"},
-		{"a URL with a query", errors.New("fetching https://x.test/token?email=ada@example.com failed"), "fetching https://x.test/token?… failed"},
+		{"a URL with a query", errors.New("fetching https://x.test/token?email=ada@example.com failed"),
+			"fetching https://x.test/token?… failed"},
 		{"what was read", errors.New(`malformed HTTP response "ada@example.com"`), "malformed HTTP response …"},
 		{"the key", errors.New("bad header sk_live_0123456789"), "bad header [API key]"},
 		{"the key escaped", errors.New("bad header sk&#95;live%5F0123456789"), "bad header [API key]"},

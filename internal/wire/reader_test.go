@@ -970,7 +970,8 @@ func TestLookupOfAnEventWithAnOddMemberIsADecodeError(t *testing.T) {
 		var failure *messaging.DecodeError
 		require.ErrorAs(t, err, &failure)
 		assert.EqualError(t, failure.Err, problem)
-		_, err = client.Events.Ensure(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+		_, err = client.Events.Ensure(t.Context(),
+			messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
 		require.ErrorAs(t, err, &failure)
 		assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	}
