@@ -49,6 +49,8 @@ var allowedImports = map[string][]string{
 	// The JSON of a million records takes several times as long by way of reflection.
 	"cmd/messaging/internal/export": {".", "internal/wire", "cmd/messaging/internal/..."},
 
+	"cmd/messaging-gen/...": {".", "messagingtest", "cmd/messaging-gen/..."},
+
 	"otelmessaging":         {"."},
 	"otelmessaging/example": {".", "messagingtest", "otelmessaging"},
 	"outbox/...":            {".", "outbox/..."},
