@@ -247,9 +247,9 @@ func TestTheSearchOffersWhatCanFollowTheTermsBefore(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	p := openTab(t, b.ui, 1280, "light")
 	p.until(isLive)
-	const options = `[...document.querySelectorAll("#suggestions option")].map((o) => o.value).filter((v) => v.includes("has:s")).join("; ")`
+	const options = `[...document.querySelectorAll("#suggestions option")].map((o) => o.value).filter((v) => v.includes("has:sk")).join("; ")`
 	assert.Equal(t, "has:skipped", eval[string](p, options))
-	p.edit("[name=q]", "ada op:email has:s")
+	p.edit("[name=q]", "ada op:email has:sk")
 	assert.Equal(t, "ada op:email has:skipped", eval[string](p, options))
 }
 
