@@ -100,7 +100,8 @@ func skipped(e *history.Entry, _ Events) string {
 	for _, each := range e.Skipped {
 		names = append(names, each.Parameter)
 	}
-	return about(names, "skipped, although the response reports success: the service reads a time only in UTC, in the form YYYY-MM-DDThh:mm:ssZ.")
+	return about(names, "skipped, although the response reports success: the service reads a time only in UTC, "+
+		"in the form YYYY-MM-DDThh:mm:ssZ.")
 }
 
 // about says something about one name or several, or returns "" for none.
@@ -231,7 +232,9 @@ func parameters(e *history.Entry, events Events, matches func(messaging.EventPar
 	event, _ := events.Event(trigger.EventID)
 	payload := e.Payload()
 	for _, p := range event.Parameters {
-		if value := payload[p.Name]; len(value) > 0 && string(value) != "null" && !slices.Contains(trigger.Skipped, p.Name) && matches(p, value) {
+		value := payload[p.Name]
+		wasRead := len(value) > 0 && string(value) != "null" && !slices.Contains(trigger.Skipped, p.Name)
+		if wasRead && matches(p, value) {
 			names = append(names, p.Name)
 		}
 	}

@@ -93,7 +93,8 @@ var Keys = []Term{
 		return func(e *Entry) bool { return containsFold(e.Subject(), value) }, nil
 	}},
 	{"value", "value:order=A-1001",
-		"part of a value of the request, by its name or the end of its path, as in value:payload.order=A-1001; == is for all of it", nil, parseValue},
+		"part of a value of the request, by its name or the end of its path, as in value:payload.order=A-1001; == is for all of it",
+		nil, parseValue},
 	{"has", "has:skipped", "effect (it was carried out), replay, or what is worth a look: " + words.List(Codes, "or"),
 		append([]string{"effect", "replay"}, Codes...), parseHas},
 	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent", deliveries, parseDelivery},

@@ -108,14 +108,6 @@ func withTerm(query, term string) string {
 	return written(append(without(query, term), search.Term{Text: term}))
 }
 
-// withTerms returns a search with some terms.
-func withTerms(query string, terms []string) string {
-	for _, term := range terms {
-		query = withTerm(query, term)
-	}
-	return query
-}
-
 // without returns the terms of a search without one, and those that make no sense beside it.
 func without(query, term string) []search.Term {
 	key, _, _ := strings.Cut(term, ":")

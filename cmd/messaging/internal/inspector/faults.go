@@ -61,7 +61,8 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 		d.Op = "" // any
 	}
 	for i, preset := range sandbox.Presets {
-		d.Presets = append(d.Presets, presetView{i, preset.Name, preset.About, sandbox.Expect(preset.Rule.Fault, d.Op), sandbox.Retried(preset.Rule.Fault, d.Op)})
+		d.Presets = append(d.Presets, presetView{i, preset.Name, preset.About,
+			sandbox.Expect(preset.Rule.Fault, d.Op), sandbox.Retried(preset.Rule.Fault, d.Op)})
 	}
 	d.Failed = in.latestFailed()
 	p.Detail = d

@@ -37,7 +37,8 @@ func TestTheRulesAreTheValuesOfASearch(t *testing.T) {
 }
 
 func TestEachRuleFindsItsMistake(t *testing.T) {
-	const valid = `{"event_id":"` + orderShipped + `","payload":{"email":"grace@example.com","order":"A-1001","shipped_at":"2026-12-01T09:00:00Z"}}`
+	const valid = `{"event_id":"` + orderShipped + `","payload":{"email":"grace@example.com",` +
+		`"order":"A-1001","shipped_at":"2026-12-01T09:00:00Z"}}`
 	trigger := func(old, with string) string { return strings.Replace(valid, old, with, 1) }
 	f := start(t, records.Demo())
 	key := http.Header{"X-Authorization": {testKey}}
@@ -50,9 +51,11 @@ func TestEachRuleFindsItsMistake(t *testing.T) {
 		{"a trigger", "/v1/events/trigger", valid, nil, nil, ""},
 		{"the same again", "/v1/events/trigger", valid, nil, []string{"duplicate"}, "as request 1."},
 		{"a skipped time", "/v1/events/trigger", skippedBody, nil, []string{"skipped"}, "shipped_at was skipped"},
-		{"a foreign key", "/v1/events/trigger", valid, http.Header{"X-Authorization": {"another-key-of-someone"}}, []string{"foreign_key"}, "not that of this"},
+		{"a foreign key", "/v1/events/trigger", valid, http.Header{"X-Authorization": {"another-key-of-someone"}},
+			[]string{"foreign_key"}, "not that of this"},
 		{"no key", "/v1/events/trigger", valid, http.Header{}, []string{"key_header"}, "There is no X-Authorization header"},
-		{"a key elsewhere", "/v1/events/trigger", valid, http.Header{"Authorization": {"Bearer " + testKey}}, []string{"key_header"}, "in Authorization"},
+		{"a key elsewhere", "/v1/events/trigger", valid, http.Header{"Authorization": {"Bearer " + testKey}},
+			[]string{"key_header"}, "in Authorization"},
 		{"a name", "/v1/events/trigger", trigger(orderShipped, "order shipped"), nil, []string{"name_as_id"}, "Its id is " + orderShipped},
 		{"a path", "/v1/events/triger", valid, nil, []string{"wrong_path"}, "did you mean /v1/events/trigger?"},
 		{"another path", "/elsewhere", valid, nil, nil, ""},
@@ -60,8 +63,10 @@ func TestEachRuleFindsItsMistake(t *testing.T) {
 			"payload.parcel (did you mean parcels?) was sent"},
 		{"a type", "/v1/events/trigger", trigger(`"order"`, `"parcels":"2","order"`), nil, []string{"wrong_type"}, "parcels was sent"},
 		{"an empty value", "/v1/events/trigger", trigger("A-1001", " "), nil, []string{"empty_value"}, "order was empty"},
-		{"a variable", "/v1/broadcast/send/email", broadcastOf("{{name}}", "{{nobody}} {{email}}"), nil, []string{"no_variable"}, "{{nobody}} was"},
-		{"a header", "/v1/broadcast/send/email", broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), nil, []string{"sdk_refuses"}, "sends nothing"},
+		{"a variable", "/v1/broadcast/send/email", broadcastOf("{{name}}", "{{nobody}} {{email}}"), nil,
+			[]string{"no_variable"}, "{{nobody}} was"},
+		{"a header", "/v1/broadcast/send/email", broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), nil,
+			[]string{"sdk_refuses"}, "sends nothing"},
 		{"a link", "/v1/broadcast/send/email", broadcastOf("https://acme.test", "http://localhost/x"), nil, []string{"email_check"}, "Link"},
 	} {
 		header := test.header

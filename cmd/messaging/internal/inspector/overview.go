@@ -70,7 +70,7 @@ func (in *Inspector) newOverview(l entryList, query string, q history.Query) *ov
 	return v
 }
 
-// Heading says whether something was found.
+// Heading sums up what was found.
 func (v *overview) Heading() string {
 	if len(v.Findings) > 0 {
 		return "Worth a look"

@@ -20,14 +20,6 @@ type entryList struct {
 	term        string // the search for what was requested, or ""
 }
 
-// hrefOf returns the URL of an entry. What was not carried out is no item of its list.
-func (l entryList) hrefOf(e *history.Entry) string {
-	if l.only(e) {
-		return fmt.Sprintf("%s/%d", l.item, e.Number)
-	}
-	return fmt.Sprintf("/requests/%d", e.Number)
-}
-
 var (
 	requestList = entryList{"requests", "Requests", "/", "/requests", isAny, func(string) bool { return true },
 		func(s history.State) int { return s.Requests }, ""}
