@@ -75,9 +75,9 @@ func sizeOf(path string) int64 {
 func demoService(t *testing.T, op string, takes time.Duration) *messagingtest.Server {
 	t.Helper()
 	service := messagingtest.NewServer(t)
-	service.AddEvents(messaging.Event{ID: "5eed0000-0000-4000-8000-000000000001", Name: "order shipped", Parameters: []messaging.EventParameter{
-		{Name: "order", Type: messaging.ParameterText, Required: true}, {Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
-		{Name: "parcels", Type: messaging.ParameterNumeric}}})
+	parameters := []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText, Required: true},
+		{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true}, {Name: "parcels", Type: messaging.ParameterNumeric}}
+	service.AddEvents(messaging.Event{ID: "5eed0000-0000-4000-8000-000000000001", Name: "order shipped", Parameters: parameters})
 	service.Fail(op, math.MaxInt, messagingtest.Slow(takes))
 	return service
 }

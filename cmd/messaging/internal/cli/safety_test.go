@@ -139,7 +139,8 @@ func TestALostAnswerBlocksTheSameBytesAlone(t *testing.T) {
 	stderr, code = o.confirmedSend(sale...)
 	assert.Equal(t, 2, code, stderr)
 	o.must("sandbox", "fault", "answer_lost", "--op", "send push broadcast")
-	_, failed, _ := o.run(append(sale, "--again", "--json", "--confirm", strings.TrimSpace(o.must(append(sale, "--again", "--dry-run")...)))...)
+	again := append(sale, "--again")
+	_, failed, _ := o.run(append(again, "--json", "--confirm", strings.TrimSpace(o.must(append(again, "--dry-run")...)))...)
 	list = o.sends()
 	assert.Contains(t, failed, fmt.Sprintf(`"id":%q,"kind":"unknown"`, list[1].ID))
 	list = list[1:]

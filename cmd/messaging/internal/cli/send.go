@@ -226,7 +226,8 @@ type acceptedSend struct {
 // reportAccepted reports a broadcast or a trigger that was carried out.
 func (s *settings) reportAccepted(send *send) func(int, *messaging.Response) error {
 	return func(i int, response *messaging.Response) error {
-		outcome := acceptedSend{ID: send.begun.ID, Operation: send.prepared[i].Operation(), Delivery: string(sends.Accepted), Recipients: send.recipients}
+		outcome := acceptedSend{ID: send.begun.ID, Operation: send.prepared[i].Operation(), Delivery: string(sends.Accepted),
+			Recipients: send.recipients}
 		if response != nil {
 			outcome.Message = response.Message
 		}
