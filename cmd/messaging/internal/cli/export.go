@@ -119,9 +119,6 @@ func runExport[T any](cmd *cobra.Command, s *settings, records export.Records[T]
 
 // exportError adds to an error what the operator can do about it.
 func exportError(ctx context.Context, err error, done export.Progress) error {
-	if _, ok := errors.AsType[*export.UsageError](err); ok {
-		return exit.With(exit.Usage, "%w", err)
-	}
 	if _, ok := errors.AsType[*export.StoppedError](err); !ok {
 		return err
 	}

@@ -3,7 +3,6 @@ package export
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/hashes"
 )
@@ -44,12 +44,7 @@ type Progress struct {
 	Repeated int
 }
 
-// UsageError reports an export that the options do not allow.
-type UsageError struct{ text string }
-
-func (e *UsageError) Error() string { return e.text }
-
-func usage(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+func usage(format string, args ...any) error { return exit.With(exit.Usage, format, args...) }
 
 // StoppedError reports an export that can be resumed.
 type StoppedError struct{ err error }
@@ -64,7 +59,7 @@ func Run[T any](ctx context.Context, client *messaging.Client, records Records[T
 	report func(Progress)) (Progress, error) {
 	columns, err := records.Select(options.Columns)
 	if err != nil {
-		return Progress{}, &UsageError{err.Error()}
+		return Progress{}, err
 	}
 	if options.Format == JSONLines && slices.Contains(options.Columns, extra) {
 		return Progress{}, usage("%q is a column of CSV; JSON Lines has its members beside the others", extra)
@@ -81,7 +76,7 @@ func Run[T any](ctx context.Context, client *messaging.Client, records Records[T
 		return Progress{}, err
 	}
 	defer unlock()
-	if err := options.check(); err != nil {
+	if err := options.check(place); err != nil {
 		return Progress{}, err
 	}
 	j, err := open(records.Name, options)
@@ -148,15 +143,15 @@ func isCurrent(lock *flock.Flock) bool {
 }
 
 // check returns an error if a file is in the way.
-func (o Options) check() error {
+func (o Options) check(place files.Place) error {
 	switch {
 	case o.Resume && o.Overwrite:
 		return usage("--resume and --overwrite exclude each other")
 	case o.Resume && !exists(o.resumePath()):
 		return usage("there is no unfinished export to %s", o.To)
-	case isFolder(o.To):
+	case place.Exists && place.Mode.IsDir():
 		return usage("%s is a folder", o.To)
-	case !o.Overwrite && exists(o.To):
+	case !o.Overwrite && place.Exists:
 		return usage("%s exists; pass --overwrite to replace it", o.To)
 	case !o.Overwrite && !o.Resume && exists(o.resumePath()):
 		return usage("an export to %s is unfinished; pass --resume to continue it, or --overwrite to start again", o.To)
@@ -167,11 +162,6 @@ func (o Options) check() error {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 func (o Options) partPath() string   { return o.To + ".part" }

@@ -176,24 +176,20 @@ func (r Records[T]) Select(names []string) ([]Column[T], error) {
 	if names == nil {
 		return r.Columns, nil
 	}
+	var known []string
+	for _, c := range r.Columns {
+		known = append(known, c.Name)
+	}
 	var selected []Column[T]
 	for i, name := range names {
-		at := slices.IndexFunc(r.Columns, func(c Column[T]) bool { return c.Name == name })
+		at := slices.Index(known, name)
 		switch {
 		case at < 0:
-			return nil, fmt.Errorf("%q is not a column of %s; the columns are %s", name, r.Name, r.columnNames())
+			return nil, usage("%q is not a column of %s; the columns are %s", name, r.Name, strings.Join(known, ", "))
 		case slices.Contains(names[:i], name):
-			return nil, fmt.Errorf("%q is named twice", name)
+			return nil, usage("%q is named twice", name)
 		}
 		selected = append(selected, r.Columns[at])
 	}
 	return selected, nil
-}
-
-func (r Records[T]) columnNames() string {
-	var names []string
-	for _, c := range r.Columns {
-		names = append(names, c.Name)
-	}
-	return strings.Join(names, ", ")
 }
