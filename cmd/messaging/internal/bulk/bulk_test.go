@@ -76,13 +76,13 @@ func TestColumnsNameCustomersAndCanBeRenamed(t *testing.T) {
 func TestAHeaderThatDoesNotFitTheEventIsAnError(t *testing.T) {
 	for header, want := range map[string]string{
 		"email,ordr": `line 1, column 7 (ordr): "ordr" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, ` +
-			`first_name, tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no); pass --map ordr= to leave it ` +
-			`out, or --map ordr=PARAMETER to give it a name`,
+			`first_name, tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no); pass --map "ordr=" to leave it ` +
+			`out, or --map "ordr=PARAMETER" to give it a name`,
 		"email": `line 1: no column holds "order", which the event "order shipped" requires; pass --map COLUMN=order if it has ` +
 			`another name`,
 		"order": `line 1: no column identifies the recipient of a row; name it "email" or "customer_id", or pass ` +
 			"--map COLUMN=email",
-		"email,order,it's new": "--map 'it's new=' to leave it out",
+		"email,order,it's new": `--map "it's new=" to leave it out`,
 	} {
 		assert.Contains(t, bodies(t, fileOf(t, "a.csv", header+"\nx\n", nil, ""))[0], want)
 	}
@@ -112,7 +112,7 @@ func TestABadRowSaysWhereAndWhy(t *testing.T) {
 		"line 3, column 17 (order): is required by the event",
 		"line 4, column 19 (shipped_at): must be a time with its zone, such as 2026-12-01T09:00:00Z or 2026-12-01T10:00:00+01:00",
 		"line 5, column 20 (parcels): must be a valid number",
-		"line 6, column 1 (id): is empty, and is the key",
+		"line 6, column 1 (id): is the key, which must have 1 to 255 bytes without control characters",
 		"line 7: the row needs an email or a customer_id",
 		email + `"order":"1","parcels":2}}`,
 	}, bodies(t, fileOf(t, "a.csv", text, nil, "id")))

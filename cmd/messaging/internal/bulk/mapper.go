@@ -3,6 +3,7 @@ package bulk
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -90,8 +91,8 @@ func (m *Mapper) CheckHeader(header []rows.Field) error {
 		case name == "":
 			continue
 		case !m.isTarget(name):
-			return ofColumn(field, "%v; pass --map %s to leave it out, or --map %s to give it a name", m.unknown(name), quoted(column+"="),
-				quoted(column+"=PARAMETER"))
+			return ofColumn(field, "%v; pass --map %q to leave it out, or --map %q to give it a name", m.unknown(name), column+"=",
+				column+"=PARAMETER")
 		case twice:
 			return ofColumn(field, "holds %q, as %q does", name, earlier)
 		}
@@ -146,15 +147,6 @@ func (m *Mapper) checkMissing(filled map[string]string) error {
 	return errors.New(`line 1: no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`)
 }
 
-func quoted(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-=.", r)
-	}) {
-		return "'" + s + "'"
-	}
-	return s
-}
-
 // target returns what a column holds, or "" if it is left out.
 func (m *Mapper) target(column string) string {
 	name, renamed := m.renamed[column]
@@ -179,8 +171,9 @@ func (m *Mapper) item(row rows.Row) (outbox.Item, error) {
 	key := ""
 	for _, field := range row.Fields {
 		if field.Name == m.keyColumn {
-			if key = keyText(field); !isKey(key) {
-				return outbox.Item{}, field.Problem("%s", keyProblem(key))
+			key = cmp.Or(string(field.JSON), field.Text)
+			if key == "" || len(key) > 255 || strings.ContainsFunc(key, unicode.IsControl) {
+				return outbox.Item{}, field.Problem("is the key, which must have 1 to 255 bytes without control characters")
 			}
 		}
 		name := m.target(field.Name)
@@ -204,25 +197,6 @@ func (m *Mapper) item(row rows.Row) (outbox.Item, error) {
 		return outbox.Item{}, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
 	}
 	return outbox.Item{Key: key, Prepared: prepared}, nil
-}
-
-func keyText(field rows.Field) string {
-	if field.JSON != nil {
-		return string(field.JSON)
-	}
-	return field.Text
-}
-
-// keyProblem says what is wrong with a key.
-func keyProblem(key string) string {
-	if key == "" {
-		return "is empty, and is the key"
-	}
-	return "is the key, which must have 1 to 255 bytes without control characters"
-}
-
-func isKey(key string) bool {
-	return key != "" && len(key) <= 255 && !strings.ContainsFunc(key, unicode.IsControl)
 }
 
 // set puts the value of a field where it belongs. A parameter of the event comes before a
