@@ -273,7 +273,7 @@ func encode(v any) (string, error) {
 	if err := encoder.Encode(v); err != nil {
 		return "", err
 	}
-	return escapeJSON(strings.TrimSuffix(b.String(), "\n")), nil
+	return visible.EscapeJSON(strings.TrimSuffix(b.String(), "\n"), visible.Hidden), nil
 }
 
 // FieldsOf returns a function that returns the names of the members that sample has in JSON,

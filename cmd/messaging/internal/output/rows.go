@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf16"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -262,24 +261,6 @@ var tsv = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 
 // escapeTSV escapes what would end a cell or a line, and hidden characters.
 func escapeTSV(s string) string { return visible.Text(tsv.Replace(s)) }
-
-// escapeJSON escapes the hidden characters of compact JSON, all of which are in strings.
-func escapeJSON(s string) string {
-	if !strings.ContainsFunc(s, visible.Hidden) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if !visible.Hidden(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
-}
 
 // Relative writes how long ago t was, or how long it takes until then.
 func Relative(t, now time.Time) string {

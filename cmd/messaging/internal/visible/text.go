@@ -20,21 +20,11 @@ func Hidden(r rune) bool {
 // a note without a head, and the half of a space that fills a line.
 const blankSymbols = "\u2800\ufffc\U0001d159\u303f"
 
-// Blank reports whether r leaves nothing to see on a page.
-func Blank(r rune) bool {
-	return unicode.IsSpace(r) || Hidden(r) || r > unicode.MaxLatin1 && (strings.ContainsRune(blankSymbols, r) ||
-		unicode.Is(unicode.Variation_Selector, r))
-}
-
 // IsBlank reports whether a text leaves nothing to see on a page.
-func IsBlank(text string) bool { return strings.TrimFunc(text, Blank) == "" }
-
-// LetterOrDigit reports whether r is a letter or a digit that a reader can see.
-func LetterOrDigit(r rune) bool {
-	if r < unicode.MaxASCII {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-	}
-	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !Hidden(r)
+func IsBlank(text string) bool {
+	return strings.TrimFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || Hidden(r) || strings.ContainsRune(blankSymbols, r) || unicode.Is(unicode.Variation_Selector, r)
+	}) == ""
 }
 
 // HiddenInProse reports whether a reader cannot see r, and prose does not need it: newlines,
@@ -96,7 +86,12 @@ func JSON(s string, hidden func(rune) bool) string {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(s) // a string can be encoded
-	return replaced(strings.TrimSuffix(b.String(), "\n"), hidden, func(r rune) (escaped string) {
+	return EscapeJSON(strings.TrimSuffix(b.String(), "\n"), hidden)
+}
+
+// EscapeJSON escapes the hidden characters of compact JSON, all of which are in strings.
+func EscapeJSON(s string, hidden func(rune) bool) string {
+	return replaced(s, hidden, func(r rune) (escaped string) {
 		for _, unit := range utf16.AppendRune(nil, r) {
 			escaped += fmt.Sprintf(`\u%04x`, unit)
 		}
