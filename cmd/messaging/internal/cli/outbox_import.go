@@ -393,7 +393,7 @@ func (l *ledgerFlag) noteNext(ctx context.Context, b *box) error {
 		l.printer.Note("nothing is pending; the outbox: %s", describe(counts))
 	case len(counts.Paused) > 0:
 		l.printer.Note("%s pending, and paused: %s; to send: %s, and then %s", words.Thousands(counts.Pending),
-			strings.Join(counts.Paused, ", "), l.command("resume"), l.command("run", "--until-empty"))
+			named(counts.Paused), l.command("resume"), l.command("run", "--until-empty"))
 	default:
 		l.printer.Note("%s pending; to send: %s", words.Thousands(counts.Pending), l.command("run", "--until-empty"))
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ import (
 )
 
 func named(operations []string) string {
-	if len(operations) == 0 {
+	if len(operations) == 0 || len(operations) == len(slices.Collect(service.Sends())) {
 		return "all operations"
 	}
 	return strings.Join(operations, ", ")
@@ -79,7 +80,7 @@ func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect,
 	if pending > 0 {
 		plan := confirm.NewOfflinePlan("Resume " + named(operations) + " of " + b.ledger.Title)
 		plan.Add("service", b.service())
-		plan.Add("paused", strings.Join(counts.Paused, ", "))
+		plan.Add("paused", named(counts.Paused))
 		plan.Add("pending", words.Thousands(pending))
 		if err := expect.Decide(ctx, l.printer, plan, pending, "Let them be sent?", !b.isSandbox()); err != nil {
 			return err

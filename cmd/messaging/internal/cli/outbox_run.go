@@ -131,7 +131,7 @@ func (d *delivery) run(ctx context.Context) error {
 	}
 	if len(counts.Paused) > 0 {
 		d.printer.Warn("paused: %s; these entries are not sent until you run: %s",
-			strings.Join(counts.Paused, ", "), d.command("resume"))
+			named(counts.Paused), d.command("resume"))
 	}
 	d.progress = d.printer.NewProgress(counts.Pending) // those that others are sending end when they end
 	defer d.progress.Stop()
@@ -237,7 +237,7 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 		return nil // it was stopped, which is how it ends
 	case paused:
 		return exit.With(exit.PartlyDone, "%s are not sent, because %s is paused; to go on: %s",
-			words.Thousands(left), strings.Join(counts.Paused, ", "), d.command("resume"))
+			words.Thousands(left), named(counts.Paused), d.command("resume"))
 	case left > 0 && d.done() == 0:
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
 	case left > 0:
