@@ -199,7 +199,7 @@ func TestCustomersAreListedInTheFormOfTheService(t *testing.T) {
 		Extra: map[string]json.RawMessage{
 			"customer_created_at": json.RawMessage(`"0000-00-00"`), "updated_at": json.RawMessage(`null`),
 			"last_interaction": json.RawMessage(`"never"`), "score": json.RawMessage(`{"open":0.5}`),
-			"email": json.RawMessage(`"hidden by the field"`),
+			"providers": json.RawMessage(`7`),
 		},
 	})
 	assert.JSONEq(t, `{"success":true,"message":"Customers fetched successfully","data":{
@@ -208,7 +208,7 @@ func TestCustomersAreListedInTheFormOfTheService(t *testing.T) {
 			 "customer_created_at":"2030-05-01T09:30:00Z","updated_at":"2030-05-02T09:30:00Z","providers":"firebase,apns",
 			 "last_interaction":"2030-05-03T09:30:00Z"},
 			{"customer_id":"","first_name":"","last_name":"","email":"grace@example.com","phone_no":"",
-			 "customer_created_at":"0000-00-00","updated_at":null,"providers":"","last_interaction":"never","score":{"open":0.5}}],
+			 "customer_created_at":"0000-00-00","updated_at":null,"providers":7,"last_interaction":"never","score":{"open":0.5}}],
 		"meta":{"has_next_page":false,"has_prev_page":false,"next_page_cursor":null,"prev_page_cursor":null,"per_page":20}}}`,
 		get(t, s, "/v1/customers").Body)
 }

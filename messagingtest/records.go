@@ -116,18 +116,22 @@ func (s *Server) Triggers() []Trigger {
 func (s *Server) Customers() []Customer {
 	var all []Customer
 	for _, c := range s.service.Customers() {
-		listed := convert[messaging.Customer](c)
-		params := listed.Params()
-		params.Devices = convert[[]messaging.Device](c.Devices)
-		all = append(all, Customer{CustomerParams: params, CreatedAt: listed.CreatedAt, UpdatedAt: listed.UpdatedAt,
-			LastInteraction: listed.LastInteraction, Providers: listed.Providers, Extra: listed.Extra})
+		all = append(all, Customer{CustomerParams: convert[messaging.CustomerParams](c.CustomerParams), CreatedAt: c.CreatedAt,
+			UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction, Providers: slices.Clone(c.Providers), Extra: convert[fake.Extra](c.Extra)})
 	}
 	return all
 }
 
 // Events returns all event definitions in the order of their creation: those that were
 // added with [Server.AddEvents], and those that requests created.
-func (s *Server) Events() []messaging.Event { return convertAll[messaging.Event](s.service.Events()) }
+func (s *Server) Events() []messaging.Event {
+	var all []messaging.Event
+	for _, e := range s.service.Events() {
+		all = append(all, messaging.Event{ID: e.ID, Name: e.Name, Description: e.Description, CreatedAt: e.CreatedAt,
+			Parameters: convert[[]messaging.EventParameter](e.Parameters), Extra: convert[fake.Extra](e.Extra)})
+	}
+	return all
+}
 
 // Requests returns all requests that arrived, in order, including those that were refused
 // and those that failed because of a fault.
@@ -143,24 +147,33 @@ func (s *Server) Requests() []Request {
 
 // AddCustomers adds customers to the list of the service, and does not check for
 // duplicates. A customer without an identifier gets a customer id. A zero time is set to
-// the current time, unless Extra has a member for it. The list includes the members of
-// Extra.
+// the current time, unless Extra has a member for it. The list has the members of
+// Extra, which win over a field of the same name.
 func (s *Server) AddCustomers(customers ...messaging.Customer) {
-	s.service.AddCustomers(convertAll[fake.Customer](customers)...)
+	for _, c := range customers {
+		s.service.AddCustomers(fake.Customer{CustomerParams: convert[fake.CustomerParams](c.Params()), CreatedAt: c.CreatedAt,
+			UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction, Providers: slices.Clone(c.Providers), Extra: convert[fake.Extra](c.Extra)})
+	}
 }
 
 // AddEvents adds event definitions to the list of the service, so that they can be
 // triggered. An event without an id gets a UUID. A zero CreatedAt is set to the current
-// time, unless Extra has a created_at member. The list includes the members of Extra.
+// time, unless Extra has a created_at member. The list has the members of Extra, as in
+// [Server.AddCustomers].
 func (s *Server) AddEvents(events ...messaging.Event) {
-	s.service.AddEvents(convertAll[fake.Event](events)...)
+	for _, e := range events {
+		s.service.AddEvents(fake.Event{ID: e.ID, Name: e.Name, Description: e.Description, CreatedAt: e.CreatedAt,
+			Parameters: convert[[]fake.EventParameter](e.Parameters), Extra: convert[fake.Extra](e.Extra)})
+	}
 }
 
 // AddTransactional adds transactional messages to the list of the service. A message
-// without an id gets a UUID. A zero CreatedAt is set to the current time, unless Extra
-// has a created_at member. The list includes the members of Extra.
+// without an id gets a UUID. It is completed like an event by [Server.AddEvents].
 func (s *Server) AddTransactional(messages ...messaging.TransactionalMessage) {
-	s.service.AddTransactional(convertAll[fake.TransactionalMessage](messages)...)
+	for _, m := range messages {
+		m.CreatedAt = m.CreatedAt.Truncate(time.Second) // as the service lists it
+		s.service.AddTransactional(convert[fake.Extra](m))
+	}
 }
 
 // effects returns the effects of one kind.
@@ -210,14 +223,6 @@ func convert[T any](from any) (to T) {
 		panic(fmt.Sprintf("messagingtest: %v", err)) // such as an Extra that is no JSON
 	}
 	return to
-}
-
-func convertAll[T, F any](from []F) []T {
-	var all []T
-	for _, each := range from {
-		all = append(all, convert[T](each))
-	}
-	return all
 }
 
 func clone[T any](p *T) *T {

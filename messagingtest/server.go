@@ -2,7 +2,6 @@ package messagingtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -59,7 +58,10 @@ func Start(opts ...Option) (*Server, error) {
 	for _, opt := range opts {
 		opt(&config)
 	}
-	listener, err := listen("127.0.0.1:0", "[::1]:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		listener, err = net.Listen("tcp", "[::1]:0")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("messagingtest: %w", err)
 	}
@@ -72,19 +74,6 @@ func Start(opts ...Option) (*Server, error) {
 		s.tickets.transport.CloseIdleConnections()
 	})
 	return s, nil
-}
-
-// listen listens on the first address that is available.
-func listen(addresses ...string) (net.Listener, error) {
-	var problems []error
-	for _, address := range addresses {
-		listener, err := net.Listen("tcp", address)
-		if err == nil {
-			return listener, nil
-		}
-		problems = append(problems, err)
-	}
-	return nil, errors.Join(problems...)
 }
 
 // URL returns the base URL of the server, for [messaging.NewClient].

@@ -29,7 +29,6 @@ const largest = 6
 var exceptions = map[string]int{
 	root + "/cmd/messaging/internal/inspector": 43,
 	root + "/internal/exchange":                8,
-	root + "/messagingtest":                    13,
 	root + "/outbox":                           10,
 	root + "/outbox/torture":                   11,
 	root + "/outbox/torture/scaling":           7,

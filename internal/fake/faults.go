@@ -13,22 +13,12 @@ import (
 
 // The kinds of faults.
 const (
-	// AnswerLost carries out the request, and closes the connection without a response.
-	AnswerLost = "answer_lost"
-	// Status responds with Fault.Status and Fault.Body, and does not carry out the request.
-	// Without a body, it is a JSON object whose message is the text of the status.
-	Status = "status"
-	// RateLimited responds with status 429, and does not carry out the request. The header
-	// Retry-After is Fault.After, rounded up to whole seconds.
-	RateLimited = "rate_limited"
-	// Slow delays the request by Fault.After, or until the client cancels it. It is carried
-	// out in both cases.
-	Slow = "slow"
-	// Malformed carries out the request, and responds with status 200 and Fault.Body.
-	Malformed = "malformed"
-	// NotReached closes the connection, and does not carry out the request. The transport of
-	// a client can do better, and fail before it connects.
-	NotReached = "not_reached"
+	AnswerLost  = "answer_lost"  // carries out the request, and closes the connection without a response
+	Status      = "status"       // responds with Status and Body, and does not carry out the request
+	RateLimited = "rate_limited" // responds with status 429 and After as Retry-After, and does not carry out the request
+	Slow        = "slow"         // carries out the request when After is over, or the client cancels it
+	Malformed   = "malformed"    // carries out the request, and responds with status 200 and Body
+	NotReached  = "not_reached"  // closes the connection, and does not carry out the request
 )
 
 // FaultKinds are the kinds of faults that a [Rule] can have in JSON.
@@ -43,7 +33,7 @@ type Fault struct {
 	Status int      `json:"status,omitempty"`
 	Body   string   `json:"body,omitempty"`
 	After  Duration `json:"after,omitzero"`
-	// EmptyBody means that a [Status] has no body, instead of that of the service.
+	// EmptyBody means that a [Status] has no body, instead of an error of the service.
 	EmptyBody bool `json:"-"`
 }
 

@@ -19,7 +19,6 @@ type input struct {
 	query     url.Values
 	problems  problems
 	exchange  *Exchange
-	changes   bool // the exchange gets the customers that the request changes
 }
 
 // read reads the body of a send or the query of a read. If either is malformed, read

@@ -43,39 +43,30 @@ func parseCursor(s, list string, length int) (c cursor, ok bool) {
 	return c, c.String() == s && c.list == list && c.position < length
 }
 
-// paging is what the query of a list asks for.
-type paging struct {
-	perPage int
-	from    cursor
-}
-
-// readPaging reads the query parameters that all lists share. length is that of the list.
-func readPaging(in *input, length int) paging {
-	p := paging{perPage: defaultPerPage}
-	if in.query.Has("per_page") {
-		var err error
-		if p.perPage, err = strconv.Atoi(in.query.Get("per_page")); err != nil || p.perPage < 1 {
-			in.problems["per_page"] = []string{"must be a positive integer"}
-		}
-	}
-	if s := in.query.Get("cursor"); s != "" {
-		var ok bool
-		if p.from, ok = parseCursor(s, in.operation.Path, length); !ok {
-			in.problems["cursor"] = []string{"is not a cursor of this list"}
-		}
-	}
-	return p
-}
-
 // page returns the selected records of the page that the query asks for, and its meta. If
 // the query is invalid, page adds to in.problems and returns nil.
 func page[T any](in *input, all []T, selected func(i int) bool) ([]T, *pageMeta) {
-	p := readPaging(in, len(all))
+	perPage, from := in.paging(len(all))
 	if len(in.problems) > 0 {
 		return nil, nil
 	}
-	indexes, start, end := p.window(len(all), selected)
-	meta := &pageMeta{PerPage: p.perPage}
+	rows := []T{}                              // never null
+	start, end := from.position, from.position // of the records that the page covers
+	if from.backward {
+		for ; start > 0 && len(rows) < perPage; start-- {
+			if selected(start - 1) {
+				rows = append(rows, all[start-1])
+			}
+		}
+		slices.Reverse(rows)
+	} else {
+		for ; end < len(all) && len(rows) < perPage; end++ {
+			if selected(end) {
+				rows = append(rows, all[end])
+			}
+		}
+	}
+	meta := &pageMeta{PerPage: perPage}
 	for i := start - 1; i >= 0 && !meta.HasPrevPage; i-- {
 		meta.HasPrevPage = selected(i)
 	}
@@ -83,37 +74,28 @@ func page[T any](in *input, all []T, selected func(i int) bool) ([]T, *pageMeta)
 		meta.HasNextPage = selected(i)
 	}
 	if meta.HasPrevPage {
-		prev := cursor{in.operation.Path, true, start}.String()
-		meta.PrevPageCursor = &prev
+		meta.PrevPageCursor = new(cursor{in.operation.Path, true, start}.String())
 	}
 	if meta.HasNextPage {
-		next := cursor{in.operation.Path, false, end}.String()
-		meta.NextPageCursor = &next
-	}
-	rows := make([]T, len(indexes))
-	for i, index := range indexes {
-		rows[i] = all[index]
+		meta.NextPageCursor = new(cursor{in.operation.Path, false, end}.String())
 	}
 	return rows, meta
 }
 
-// window returns the indexes of the selected records of a page, and the range [start,
-// end) of records that the page covers.
-func (p paging) window(length int, selected func(i int) bool) (indexes []int, start, end int) {
-	start, end = p.from.position, p.from.position
-	if p.from.backward {
-		for ; start > 0 && len(indexes) < p.perPage; start-- {
-			if selected(start - 1) {
-				indexes = append(indexes, start-1)
-			}
-		}
-		slices.Reverse(indexes)
-		return indexes, start, end
-	}
-	for ; end < length && len(indexes) < p.perPage; end++ {
-		if selected(end) {
-			indexes = append(indexes, end)
+// paging reads the query parameters that all lists share. length is that of the list.
+func (in *input) paging(length int) (perPage int, from cursor) {
+	perPage = defaultPerPage
+	if in.query.Has("per_page") {
+		var err error
+		if perPage, err = strconv.Atoi(in.query.Get("per_page")); err != nil || perPage < 1 {
+			in.problems["per_page"] = []string{"must be a positive integer"}
 		}
 	}
-	return indexes, start, end
+	if s := in.query.Get("cursor"); s != "" {
+		var ok bool
+		if from, ok = parseCursor(s, in.operation.Path, length); !ok {
+			in.problems["cursor"] = []string{"is not a cursor of this list"}
+		}
+	}
+	return perPage, from
 }

@@ -3,7 +3,7 @@ package fake
 import (
 	"math/rand/v2"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/messaging-go/messaging/internal/service"
 )
@@ -67,33 +67,12 @@ func IsServed(name string) bool {
 	return op != nil && op.Reads == nil
 }
 
-// FindOp returns the name of the one operation whose name contains part, or "" for "". The
-// error is a [*RuleError].
-func FindOp(part string) (name string, err error) {
-	if part == "" || IsServed(part) {
-		return part, nil
-	}
-	var found []string
-	for op := range service.Served() {
-		if strings.Contains(op.Name, strings.ToLower(part)) {
-			found = append(found, op.Name)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return "", ruleError("op", "unknown operation %q; must be empty or part of one of %s", part, service.Names(service.Served()))
-	default:
-		return "", ruleError("op", "%q is part of several operations: %s", part, strings.Join(found, ", "))
-	}
-}
-
 // rules are the rules of a server.
 type rules struct {
+	mu     sync.Mutex // protects the following fields
 	active []*activeRule
 	usedUp []ActiveRule // the latest ones
-	last   int          // the highest id
+	lastID int
 }
 
 // activeRule is a rule with its sequence of random numbers.
@@ -102,22 +81,55 @@ type activeRule struct {
 	random *rand.Rand
 }
 
-func (all *rules) add(r Rule) (id int) {
-	all.last++
-	all.active = append(all.active, &activeRule{ActiveRule{ID: all.last, Rule: r}, rand.New(rand.NewPCG(r.Seed, r.Seed))})
-	return all.last
+// AddRule adds a rule after the existing ones, and returns its id.
+func (all *rules) AddRule(r Rule) (id int) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.lastID++
+	all.active = append(all.active, &activeRule{ActiveRule{ID: all.lastID, Rule: r}, rand.New(rand.NewPCG(r.Seed, r.Seed))})
+	return all.lastID
 }
 
-// remove removes a rule, and reports whether it was active.
-func (all *rules) remove(id int) bool {
+// RemoveRule removes a rule, and reports whether it was active.
+func (all *rules) RemoveRule(id int) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	before := len(all.active)
 	all.active = slices.DeleteFunc(all.active, func(r *activeRule) bool { return r.ID == id })
 	return len(all.active) < before
 }
 
-// next returns the fault of the next request of an operation.
-func (all *rules) next(op string) Fault {
+// RemoveRules removes all rules. It does not restart their ids.
+func (all *rules) RemoveRules() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.active, all.usedUp = nil, nil
+}
+
+// Rules returns the active rules, in the order in which they apply.
+func (all *rules) Rules() []ActiveRule {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	list := make([]ActiveRule, len(all.active))
+	for i, r := range all.active {
+		list[i] = r.ActiveRule
+	}
+	return list
+}
+
+// UsedUp returns the latest five rules that have failed as many requests as they were to.
+func (all *rules) UsedUp() []ActiveRule {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return slices.Clone(all.usedUp)
+}
+
+// NextFault returns the fault of the next request of an operation, and counts it. A client
+// can take it before it sends the request, which then has it by [WithFault].
+func (all *rules) NextFault(op string) Fault {
 	const kept = 5
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	for i, r := range all.active {
 		if r.Op != "" && r.Op != op || !r.fails() {
 			continue

@@ -194,15 +194,3 @@ func TestRulesThatAreInvalidSayWhichFieldIs(t *testing.T) {
 		assert.ErrorAs(t, err, &wrong)
 	}
 }
-
-func TestOperationsAreFoundByAPartOfTheirName(t *testing.T) {
-	for part, want := range map[string]string{"": "", "trigger": "trigger event", "PUSH": "send push broadcast", "list events": "list events"} {
-		found, err := fake.FindOp(part)
-		require.NoError(t, err)
-		assert.Equal(t, want, found)
-	}
-	_, err := fake.FindOp("event")
-	assert.EqualError(t, err, `op: "event" is part of several operations: create event, trigger event, list events`)
-	_, err = fake.FindOp("delete")
-	assert.ErrorContains(t, err, `op: unknown operation "delete"; must be empty or part of one of send email broadcast, `)
-}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync"
 	"time"
 
@@ -47,17 +46,15 @@ type Server struct {
 	closing chan struct{}
 	close   func()
 	*state
+	*rules
 
 	observing    sync.Mutex // held during a call of observe; protects lastExchange
 	lastExchange int
-
-	arriving sync.Mutex // a request is recorded and takes its fault while it is held; protects rules
-	rules    rules
 }
 
 // New returns a server.
 func New(c Config) *Server {
-	s := &Server{key: c.Key, observe: c.Observe, closing: make(chan struct{}),
+	s := &Server{key: c.Key, observe: c.Observe, closing: make(chan struct{}), rules: new(rules),
 		state: &state{identifier: c.Identifier, maxRecords: c.MaxRecords, history: c.History}}
 	if s.key == "" {
 		s.key = DefaultAPIKey
@@ -114,7 +111,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, replayOf int) (e 
 	}
 	body = WithoutKeys(body, &s.keys)
 	request := newRequest(r, body, &s.keys)
-	fault := s.arrive(r, request, e.Op)
+	s.addRequest(request)
+	fault, given := r.Context().Value(faultKey{}).(Fault)
+	if !given {
+		fault = s.NextFault(e.Op)
+	}
 	e.Request, e.Fault = *request, fault.Kind
 	if fault.Kind == NotReached {
 		s.done(e)
@@ -138,17 +139,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, replayOf int) (e 
 	s.done(e)
 	resp.write(w, header)
 	return e, true
-}
-
-// arrive records a request, and returns its fault.
-func (s *Server) arrive(r *http.Request, request *Request, op string) Fault {
-	s.arriving.Lock()
-	defer s.arriving.Unlock()
-	s.addRequest(request)
-	if fault, ok := r.Context().Value(faultKey{}).(Fault); ok {
-		return fault
-	}
-	return s.rules.next(op)
 }
 
 // done numbers an exchange, and passes it to the observer.
@@ -182,7 +172,7 @@ func (s *Server) respond(e *Exchange, r *http.Request, body []byte, bodyErr erro
 	case r.Header.Get("X-Authorization") != s.key:
 		return errorResponse(http.StatusUnauthorized, "missing or invalid API key in X-Authorization")
 	}
-	in := input{operation: operation, exchange: e, changes: s.observe != nil}
+	in := input{operation: operation, exchange: e}
 	if refused, ok := in.read(r, body); !ok {
 		return refused
 	}
@@ -200,51 +190,4 @@ func (s *Server) respond(e *Exchange, r *http.Request, body []byte, bodyErr erro
 func (s *Server) Reset() {
 	s.RemoveRules()
 	s.reset()
-}
-
-// NextFault returns the fault of the next request of an operation, and counts it, for a
-// client that passes it on with [WithFault].
-func (s *Server) NextFault(op string) Fault {
-	s.arriving.Lock()
-	defer s.arriving.Unlock()
-	return s.rules.next(op)
-}
-
-// AddRule adds a rule after the existing ones, and returns its id.
-func (s *Server) AddRule(r Rule) (id int) {
-	s.arriving.Lock()
-	defer s.arriving.Unlock()
-	return s.rules.add(r)
-}
-
-// RemoveRule removes a rule, and reports whether it was active.
-func (s *Server) RemoveRule(id int) bool {
-	s.arriving.Lock()
-	defer s.arriving.Unlock()
-	return s.rules.remove(id)
-}
-
-// RemoveRules removes all rules. It does not restart their ids.
-func (s *Server) RemoveRules() {
-	s.arriving.Lock()
-	defer s.arriving.Unlock()
-	s.rules.active, s.rules.usedUp = nil, nil
-}
-
-// Rules returns the active rules, in the order in which they apply.
-func (s *Server) Rules() []ActiveRule {
-	s.arriving.Lock()
-	defer s.arriving.Unlock()
-	all := make([]ActiveRule, len(s.rules.active))
-	for i, r := range s.rules.active {
-		all[i] = r.ActiveRule
-	}
-	return all
-}
-
-// UsedUp returns the latest five rules that have failed as many requests as they were to.
-func (s *Server) UsedUp() []ActiveRule {
-	s.arriving.Lock()
-	defer s.arriving.Unlock()
-	return slices.Clone(s.rules.usedUp)
 }

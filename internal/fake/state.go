@@ -2,8 +2,11 @@ package fake
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -17,7 +20,7 @@ type state struct {
 	mu        sync.Mutex // protects the following fields
 	customers customers
 	events    []Event
-	messages  []TransactionalMessage
+	messages  []Extra
 	requests  []*Request
 	effects   []any // an *EmailBroadcast, *PushBroadcast or *Trigger
 	lastID    int
@@ -76,17 +79,27 @@ func (s *state) AddEvents(events ...Event) {
 	defer s.mu.Unlock()
 	for _, e := range events {
 		e.ID, e.CreatedAt = s.idOr(e.ID), timeOrNow(e.Extra, "created_at", e.CreatedAt)
+		e.Parameters = slices.Clone(e.Parameters)
+		for i := range e.Parameters {
+			e.Parameters[i].Type = strings.ToLower(e.Parameters[i].Type)
+		}
 		s.events = append(s.events, e)
 	}
 }
 
-// AddTransactional adds transactional messages to the list. It completes them like
-// [Server.AddEvents].
-func (s *state) AddTransactional(messages ...TransactionalMessage) {
+// AddTransactional adds transactional messages, in the form of the list, and completes them
+// like [Server.AddEvents].
+func (s *state) AddTransactional(messages ...Extra) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range messages {
-		m.ID, m.CreatedAt = s.idOr(m.ID), timeOrNow(m.Extra, "created_at", m.CreatedAt)
+		m = maps.Clone(m)
+		if id := string(m["id"]); id == "" || id == `""` {
+			m["id"] = strconv.AppendQuote(nil, s.newID())
+		}
+		if m["created_at"] == nil {
+			m["created_at"] = strconv.AppendQuote(nil, time.Now().UTC().Format(wallClockLayout))
+		}
 		s.messages = append(s.messages, m)
 	}
 }
@@ -105,8 +118,9 @@ func (s *state) Events() []Event {
 	return slices.Clone(s.events)
 }
 
-// Transactional returns all transactional messages in the order in which they were added.
-func (s *state) Transactional() []TransactionalMessage {
+// Transactional returns all transactional messages, in the form of the list, in the order in
+// which they were added.
+func (s *state) Transactional() []Extra {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.messages)
@@ -156,10 +170,7 @@ func (s *state) carryOut(in *input, effect any, customers []CustomerParams, succ
 		return s.full("customers")
 	}
 	for _, params := range customers {
-		change := s.customers.upsert(params)
-		if in.changes {
-			in.exchange.Customers = append(in.exchange.Customers, change)
-		}
+		in.exchange.Customers = append(in.exchange.Customers, s.customers.upsert(params))
 	}
 	record(s, &s.effects, effect)
 	in.exchange.Effect = effect

@@ -1,6 +1,7 @@
 package fake_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -43,7 +44,7 @@ func TestHistoryKeepsTheLatestRecords(t *testing.T) {
 func TestResetRemovesEverythingAndRestartsNoID(t *testing.T) {
 	s := serve(t, fake.Config{Identifier: fake.Email})
 	fill := func() (event fake.Event) {
-		s.AddTransactional(fake.TransactionalMessage{Channel: "sms"})
+		s.AddTransactional(fake.Extra{"channel": json.RawMessage(`"sms"`)})
 		s.post(t, emailPath, emailBody)
 		s.post(t, eventsPath, eventBody)
 		event = s.Events()[0]
@@ -56,15 +57,18 @@ func TestResetRemovesEverythingAndRestartsNoID(t *testing.T) {
 
 	s.Reset()
 
-	for _, left := range []int{len(s.Requests()), len(s.Effects()), len(s.Customers()), len(s.Events()), len(s.Transactional()), len(s.Rules())} {
-		assert.Zero(t, left)
-	}
+	assert.Empty(t, s.Requests())
+	assert.Empty(t, s.Effects())
+	assert.Empty(t, s.Customers())
+	assert.Empty(t, s.Events())
+	assert.Empty(t, s.Transactional())
+	assert.Empty(t, s.Rules())
 	status, _ := s.post(t, triggerPath, `{"event_id":"`+before.ID+`","payload":{"email":"eve@example.com"}}`)
 	assert.Equal(t, http.StatusUnprocessableEntity, status, "no fault is left, and no event")
 
 	after := fill()
 	assert.NotEqual(t, before.ID, after.ID)
-	assert.NotEqual(t, message.ID, s.Transactional()[0].ID)
+	assert.NotEqual(t, message["id"], s.Transactional()[0]["id"])
 	require.Len(t, s.Customers(), len(customers))
 	assert.Equal(t, customers[len(customers)-1].Number+1, s.Customers()[0].Number)
 	assert.Greater(t, s.AddRule(always(500)), rule)

@@ -1,6 +1,12 @@
 package fake
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
+
+// Extra holds further members of a record in its JSON. They win over its fields.
+type Extra = map[string]json.RawMessage
 
 // Device is an app installation of a customer.
 type Device struct {
@@ -54,23 +60,6 @@ type EventParameter struct {
 
 // Timestamp is the type of the parameters whose values can be skipped.
 const Timestamp = "timestamp"
-
-// TransactionalMessage is a transactional message. Its JSON has the form of the list.
-type TransactionalMessage struct {
-	ID              string
-	Channel         string
-	Subject         string
-	Title           string
-	Message         string
-	MessageType     *string
-	CreatedAt       time.Time
-	TotalSent       int
-	TotalDelivered  int
-	TotalFailed     int
-	TotalComplained int
-	TotalBounced    int
-	Extra           Extra
-}
 
 // EmailBroadcast is an email broadcast that the service accepted.
 type EmailBroadcast struct {

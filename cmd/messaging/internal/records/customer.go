@@ -20,8 +20,9 @@ func customerModel(c fake.Customer) Customer {
 }
 
 func storedCustomer(c Customer) fake.Customer {
-	return fake.Customer{CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction, Providers: c.Providers, Extra: c.Extra,
-		CustomerParams: fake.CustomerParams{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, PhoneNo: c.PhoneNo}}
+	return fake.Customer{CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction,
+		Providers: c.Providers, Extra: c.Extra, CustomerParams: fake.CustomerParams{CustomerID: c.CustomerID,
+			FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, PhoneNo: c.PhoneNo}}
 }
 
 // devices is what the API adds to the form of the lists.

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/messaging-go/messaging"
@@ -44,14 +45,20 @@ func storedEvent(e messaging.Event) fake.Event {
 	return fake.Event{ID: e.ID, Name: e.Name, Description: e.Description, Parameters: parameters, CreatedAt: e.CreatedAt, Extra: e.Extra}
 }
 
-func messageModel(m fake.TransactionalMessage) messaging.TransactionalMessage {
-	return messaging.TransactionalMessage{ID: m.ID, Channel: messaging.Channel(m.Channel), Subject: m.Subject, Title: m.Title,
-		Message: m.Message, MessageType: m.MessageType, CreatedAt: m.CreatedAt, TotalSent: m.TotalSent, TotalDelivered: m.TotalDelivered,
-		TotalFailed: m.TotalFailed, TotalComplained: m.TotalComplained, TotalBounced: m.TotalBounced, Extra: m.Extra}
+func messageModel(row fake.Extra) messaging.TransactionalMessage {
+	return throughJSON[messaging.TransactionalMessage](row)
 }
 
-func storedMessage(m messaging.TransactionalMessage) fake.TransactionalMessage {
-	return fake.TransactionalMessage{ID: m.ID, Channel: string(m.Channel), Subject: m.Subject, Title: m.Title,
-		Message: m.Message, MessageType: m.MessageType, CreatedAt: m.CreatedAt, TotalSent: m.TotalSent, TotalDelivered: m.TotalDelivered,
-		TotalFailed: m.TotalFailed, TotalComplained: m.TotalComplained, TotalBounced: m.TotalBounced, Extra: m.Extra}
+func storedMessage(m messaging.TransactionalMessage) fake.Extra { return throughJSON[fake.Extra](m) }
+
+// throughJSON converts a record, both of whose forms have the same JSON.
+func throughJSON[T any](from any) (to T) {
+	data, err := json.Marshal(from)
+	if err == nil {
+		err = json.Unmarshal(data, &to)
+	}
+	if err != nil {
+		panic(err) // a record was read from JSON
+	}
+	return to
 }

@@ -36,7 +36,8 @@ func TestARequestIsKeptWithoutTheValuesOfSecretNames(t *testing.T) {
 
 func TestARequestIsKeptWithWhatIsNoCredentialByItsName(t *testing.T) {
 	query := url.Values{}
-	for _, name := range []string{"cursor", "emails", "customer_ids", "per_page", "Author", "Accept", "keyword", "sessions", "compass-course"} {
+	for _, name := range []string{"cursor", "emails", "customer_ids", "per_page", "Author", "Accept",
+		"keyword", "sessions", "compass-course"} {
 		query.Set(name, "value")
 	}
 	r := fake.Request{Query: query}

@@ -2,8 +2,10 @@ package sandbox
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/messaging-go/messaging/internal/fake"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // ActiveRule is a rule of the service.
@@ -21,9 +23,31 @@ func activeRules(rules []fake.ActiveRule) []ActiveRule {
 	return all
 }
 
+// FindOp returns the name of the one operation whose name contains part, or "" for "". The
+// error is a *[RuleError].
+func FindOp(part string) (name string, err error) {
+	if part == "" || fake.IsServed(part) {
+		return part, nil
+	}
+	var found []string
+	for op := range service.Served() {
+		if strings.Contains(op.Name, strings.ToLower(part)) {
+			found = append(found, op.Name)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", ruleError("op", "unknown operation %q; must be empty or part of one of %s", part, service.Names(service.Served()))
+	default:
+		return "", ruleError("op", "%q is part of several operations: %s", part, strings.Join(found, ", "))
+	}
+}
+
 // AddRule adds a rule and returns its id. The error is a *[RuleError].
 func (b *Sandbox) AddRule(r fake.Rule) (id int, err error) {
-	if r.Op, err = fake.FindOp(r.Op); err != nil {
+	if r.Op, err = FindOp(r.Op); err != nil {
 		return 0, err
 	}
 	if err := r.Check(); err != nil {
