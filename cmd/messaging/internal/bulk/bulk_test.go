@@ -292,14 +292,12 @@ func TestTheKeyOfARowIsTheHashOfItsRequest(t *testing.T) {
 	assert.Len(t, slices.Compact(others), 9)
 }
 
-func TestARowWithSeveralRecipientsIsBad(t *testing.T) {
-	text := "customer_id,order\n\"c1,c2\",1\nc1 c2,1\nc1;c2,1\n c1,1\nc1,1\n"
-	found := bodies(t, fileOf(t, "a.csv", text, nil, ""))
-	require.Len(t, found, 5)
-	for i := range 4 {
-		assert.Contains(t, found[i], fmt.Sprintf("line %d: is refused: payload.", i+2))
+func TestARowIsOneRecipient(t *testing.T) {
+	for _, found := range bodies(t, fileOf(t, "a.csv", "email,order\n\"a@example.com,b@example.com\",1\na@example.com;b@example.com,1\n", nil, "")) {
+		assert.Contains(t, found, "(email): must be an email address")
 	}
-	assert.Contains(t, found[4], `"customer_id":"c1"`)
+	assert.Equal(t, []string{`{"event_id":"5eed0000-0000-4000-8000-000000000001","payload":{"customer":{"customer_id":"c1,c2"},"order":"1"}}`},
+		bodies(t, fileOf(t, "a.csv", "customer_id,order\n\"c1,c2\",1\n", nil, "")), "it is one id")
 	assert.Len(t, bodies(t, fileOf(t, "a.csv", "customer_id,email,phone_no,order\nc1,a@example.com,+15550100,1\n", nil, "")), 1)
 }
 
