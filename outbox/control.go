@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/messaging-go/messaging"
 )
 
 // operations are those of the requests that can be stored.
-var operations = []string{"create event", "send email broadcast", "send push broadcast", "trigger event"}
+var operations = []string{messaging.OpCreateEvent, messaging.OpSendEmailBroadcast, messaging.OpSendPushBroadcast, messaging.OpTriggerEvent}
 
 // Pause stops the sending of entries with these operations: "send email broadcast", "send
 // push broadcast", "create event" or "trigger event". For any other name, and if none is
