@@ -293,7 +293,8 @@ func TestTheKeyOfARowIsTheHashOfItsRequest(t *testing.T) {
 }
 
 func TestARowIsOneRecipient(t *testing.T) {
-	for _, found := range bodies(t, fileOf(t, "a.csv", "email,order\n\"a@example.com,b@example.com\",1\na@example.com;b@example.com,1\n", nil, "")) {
+	file := fileOf(t, "a.csv", "email,order\n\"a@example.com,b@example.com\",1\na@example.com;b@example.com,1\n", nil, "")
+	for _, found := range bodies(t, file) {
 		assert.Contains(t, found, "(email): must be an email address")
 	}
 	assert.Equal(t, []string{`{"event_id":"5eed0000-0000-4000-8000-000000000001","payload":{"customer":{"customer_id":"c1,c2"},"order":"1"}}`},

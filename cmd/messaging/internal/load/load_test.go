@@ -70,9 +70,10 @@ func startSandbox(b *testing.B, keep int, seed records.Seed) target {
 func startBare(b *testing.B) target {
 	b.Helper()
 	service := messagingtest.NewServer(b)
-	service.AddEvents(messaging.Event{ID: "5eed0000-0000-4000-8000-000000000001", Name: "order shipped", Parameters: []messaging.EventParameter{
-		{Name: "order", Type: messaging.ParameterText, Required: true}, {Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
-		{Name: "parcels", Type: messaging.ParameterNumeric}}})
+	service.AddEvents(messaging.Event{ID: "5eed0000-0000-4000-8000-000000000001", Name: "order shipped",
+		Parameters: []messaging.EventParameter{
+			{Name: "order", Type: messaging.ParameterText, Required: true}, {Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
+			{Name: "parcels", Type: messaging.ParameterNumeric}}})
 	return target{api: service.URL(), client: newClient()}
 }
 

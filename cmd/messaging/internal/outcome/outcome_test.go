@@ -104,7 +104,8 @@ func testOutcomeHasTheErrorOfTheClient(t *testing.T) {
 	go func() { _ = server.Serve(connections) }()
 	defer server.Close()
 	defer service.Close()
-	client, err := messaging.NewClient("http://"+connections.Addr().String(), service.APIKey(), messaging.WithAttemptTimeout(50*time.Millisecond),
+	client, err := messaging.NewClient("http://"+connections.Addr().String(), service.APIKey(),
+		messaging.WithAttemptTimeout(50*time.Millisecond),
 		messaging.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: connections.dial}}),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 	require.NoError(t, err)
