@@ -109,14 +109,12 @@ func (c *clients) send(params messaging.EmailBroadcastParams) func(context.Conte
 	}
 }
 
-// pageAndBadPage returns a page, and the same page with an object in place of the
-// name in the last row.
+// pageAndBadPage returns a page, and the same page with a number in place of the last row.
 func pageAndBadPage(rows int) (page, badPage string) {
-	const key = `"first_name":`
 	page = canned.Whole(canned.Messaging.Format, rows)
-	start := strings.LastIndex(page, key) + len(key)
-	length := strings.IndexByte(page[start:], ',')
-	return page, page[:start] + "{}" + strings.Repeat(" ", length-len("{}")) + page[start+length:]
+	start := strings.LastIndexByte(page[:strings.LastIndex(page, `"first_name":`)], '{')
+	length := strings.IndexByte(page[start:], '}') + 1
+	return page, page[:start] + "0" + strings.Repeat(" ", length-len("0")) + page[start+length:]
 }
 
 // pageOf returns a page of about the given length.

@@ -238,7 +238,7 @@ func TestFailuresHaveTheExpectedErrors(t *testing.T) {
 	_, err = list.Customers.List(t.Context(), messaging.CustomerListParams{})
 	var decodeErr *messaging.DecodeError
 	require.ErrorAs(t, err, &decodeErr)
-	assert.ErrorContains(t, err, "data.data.99.first_name")
+	assert.ErrorContains(t, err, "data.data.99")
 
 	trigger, err := inProcess(http.StatusUnprocessableEntity, refusalOf(500))
 	require.NoError(t, err)
