@@ -178,21 +178,6 @@ func execute(ctx context.Context, server string, statements ...string) error {
 	return nil
 }
 
-// executeFile runs statements in a SQLite file, each in a transaction.
-func executeFile(ctx context.Context, path string, statements ...string) error {
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(30000)")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	for _, statement := range statements {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // enqueueRiver adds n entries with their permits, in transactions of 1000.
 func (db *database) enqueueRiver(ctx context.Context, o *outbox.Outbox[pgx.Tx], n int) error {
 	client, err := river.NewClient(riverpgxv5.New(db.pool), &river.Config{})
