@@ -12,13 +12,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
 const (
-	maxBody     = 64 << 20 // what the service reads
-	maxInFlight = 64 << 20 // of all bodies that arrive at a time
-	largeBody   = 1 << 20  // a body whose memory is given back to the system
+	maxBody     = fake.MaxBody // what the service reads
+	maxInFlight = 64 << 20     // of all bodies that arrive at a time
+	largeBody   = 1 << 20      // a body whose memory is given back to the system
 )
 
 // limits protect the memory of the sandbox. The real service does not have them, and
