@@ -146,7 +146,10 @@ func (f *fixture) held(length int64) (end func() int) {
 
 func TestBodiesInFlightShareALimit(t *testing.T) {
 	f := start(t, records.Demo())
-	end := f.held(60 << 20)
+	var ends []func() int
+	for range 4 {
+		ends = append(ends, f.held(15<<20))
+	}
 	body := strings.Repeat(" ", 5<<20)
 	chunked := func(r *http.Request) { r.ContentLength = -1; r.Header.Set("X-Authorization", testKey) }
 	require.Eventually(t, func() bool { return f.send("POST", "/v1/events", body) == 503 }, 5*time.Minute, time.Millisecond)
@@ -155,7 +158,9 @@ func TestBodiesInFlightShareALimit(t *testing.T) {
 	assert.Equal(t, "1", got.Header.Get("Retry-After"))
 	assert.Contains(t, got.Body, "this is a limit of the sandbox, not of the real service")
 	assert.Equal(t, 200, f.send("GET", "/v1/events", ""), "small requests are served")
-	end()
+	for _, end := range ends {
+		end()
+	}
 	require.Eventually(t, func() bool { return f.send("POST", "/v1/events", body) == 400 }, 5*time.Minute, time.Millisecond)
 	assert.Equal(t, 415, f.do("POST", f.api+"/v1/events", body, chunked).Status, "a body of unknown length arrives")
 	chunkedJSON := func(r *http.Request) { chunked(r); r.Header.Set("Content-Type", "application/json") }
