@@ -3,6 +3,7 @@ package outboxotel_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,11 +35,10 @@ func TestObserveExportsWhatCountsReturns(t *testing.T) {
 	require.NoError(t, err)
 	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: p})
 	require.NoError(t, err)
-	service.Fail("", 1, messagingtest.Status(403))
+	service.Fail("", 1, messagingtest.RateLimited(time.Hour))
 	_, err = o.Deliver(t.Context(), "order")
 	require.NoError(t, err)
-	require.NoError(t, o.Pause(t.Context()))
-	require.NoError(t, o.Pause(t.Context(), "create event"))
+	require.NoError(t, o.Pause(t.Context(), messaging.OpTriggerEvent, messaging.OpCreateEvent))
 
 	got := collect(t, reader)
 	for state, n := range map[string]float64{"pending": 1, "sending": 0, "accepted": 0, "rejected": 0, "unclear": 0, "dismissed": 0} {
@@ -46,7 +46,7 @@ func TestObserveExportsWhatCountsReturns(t *testing.T) {
 	}
 	assert.Contains(t, got, "messaging_go.outbox.oldest_pending ")
 	assert.InDelta(t, 1, got["messaging_go.outbox.breaker.open messaging_go.operation=trigger event"], 0)
-	assert.InDelta(t, 1, got["messaging_go.outbox.paused messaging_go.operation=all"], 0)
+	assert.InDelta(t, 1, got["messaging_go.outbox.paused messaging_go.operation=trigger event"], 0)
 	assert.InDelta(t, 1, got["messaging_go.outbox.paused messaging_go.operation=create event"], 0)
 	assert.Len(t, got, 10, "and nothing else")
 

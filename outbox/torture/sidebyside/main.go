@@ -43,7 +43,7 @@ func command(args []string) error {
 	only := flags.String("run", "", "run only the ways whose names match this regular expression; the results contain nothing else")
 	flags.StringVar(&p.server, "postgres", os.Getenv("MESSAGING_TEST_POSTGRES"), "URL of a Postgres server; without it, one is started")
 	folder := flags.String("results", "", "folder to write results.json, results.md and results.svg to; "+
-		"without it, a complete run writes them to sidebyside, and the table to ../README.md")
+		"without it, a complete run writes them to sidebyside, and the table to README.md")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func command(args []string) error {
 	flags.Visit(func(f *flag.Flag) { complete = complete && f.Name == "postgres" })
 	if complete {
 		*folder = "sidebyside"
-		err = document.Replace("../README.md", "side by side", table(results))
+		err = document.Replace("README.md", "side by side", table(results))
 	}
 	if *folder == "" {
 		return nil

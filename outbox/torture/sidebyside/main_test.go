@@ -92,13 +92,13 @@ func TestTheREADMEShowsTheTableOfTheResults(t *testing.T) {
 	if err := json.Unmarshal(encoded, &results); err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := document.Begin("side by side") + "\n" + table(results) + document.End + "\n"
 	if !strings.Contains(string(readme), want) {
-		t.Errorf("outbox/README.md must contain this table:\n%s", want)
+		t.Errorf("torture/README.md must contain this table:\n%s", want)
 	}
 }
 
