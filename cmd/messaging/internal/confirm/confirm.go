@@ -41,12 +41,10 @@ func (f *Flags) Check() error {
 	case f.DryRun || f.given:
 		return nil
 	}
-	tty, err := openTerminal()
-	if err != nil {
+	if checkTerminal() != nil {
 		return exit.With(exit.Usage, "nobody can confirm this, because there is no terminal; "+
 			"run the command with --dry-run, and then with --confirm and the digest that it prints")
 	}
-	_ = tty.Close() // it was only opened
 	return nil
 }
 

@@ -35,12 +35,10 @@ func (e *Expect) Decide(ctx context.Context, p *output.Printer, plan *Plan, coun
 		}
 		return nil
 	}
-	tty, err := openTerminal()
-	if err != nil {
+	if checkTerminal() != nil {
 		return exit.With(exit.Usage, "nothing was changed: %s, and no terminal to confirm it; in a script, pass --expect with the number "+
 			"that you expect", words.Entries(count))
 	}
-	_ = tty.Close() // it was only opened
 	answer := ""
 	if typed {
 		answer = strconv.Itoa(count)

@@ -24,6 +24,15 @@ func openTerminal() (*terminal, error) {
 	return &terminal{file}, nil
 }
 
+// checkTerminal returns an error if there is no terminal to ask on.
+func checkTerminal() error {
+	tty, err := openTerminal()
+	if err == nil {
+		_ = tty.Close() // it was only opened
+	}
+	return err
+}
+
 // isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)

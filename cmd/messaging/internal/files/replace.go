@@ -58,11 +58,16 @@ func (p Place) Put(complete *os.File) error {
 	if err := os.Rename(complete.Name(), p.Path); err != nil {
 		return err
 	}
-	if folder, err := os.Open(filepath.Dir(p.Path)); err == nil { // makes the name durable, where the system can do that
+	SyncFolder(filepath.Dir(p.Path))
+	return nil
+}
+
+// SyncFolder makes the new names in a folder durable, where the system can do that.
+func SyncFolder(path string) {
+	if folder, err := os.Open(path); err == nil {
 		_ = folder.Sync()
 		_ = folder.Close()
 	}
-	return nil
 }
 
 // Replace writes a file as a whole, or not at all.

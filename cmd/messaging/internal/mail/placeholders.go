@@ -2,7 +2,6 @@ package mail
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -67,11 +66,6 @@ func Placeholders(texts ...string) (names []string) {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
-
-var block = regexp.MustCompile(`\{\{[#^][^{}]+\}\}`)
-
-// Block returns the first of what begins a condition or a loop in the texts, such as {{#if name}}, or "".
-func Block(texts ...string) string { return block.FindString(strings.Join(texts, "\n")) }
 
 func isName(text string) bool {
 	return text != "" && !strings.ContainsAny(text, "{} \t\r\n") && !strings.ContainsAny(text[:1], "#/^>!&")

@@ -110,7 +110,8 @@ func (r *Record) append(list ...Send) error {
 	if err != nil {
 		_ = file.Truncate(end) // else the next send does it
 	}
-	return errors.Join(err, file.Close(), syncFolder(filepath.Dir(r.path)))
+	files.SyncFolder(filepath.Dir(r.path))
+	return errors.Join(err, file.Close())
 }
 
 func encode(list []Send) (lines []byte, err error) {
@@ -135,14 +136,4 @@ func (r *Record) forgetOld(list []Send) ([]Send, error) {
 		return nil, err
 	}
 	return young, files.Replace(r.path, lines)
-}
-
-// syncFolder makes sure that a new name survives a crash. Not every system can do that.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	_ = folder.Sync()
-	return folder.Close()
 }
