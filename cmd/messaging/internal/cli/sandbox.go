@@ -26,6 +26,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/remote"
@@ -104,7 +105,7 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	if err != nil {
 		return err
 	}
-	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), flags.allowHosts),
+	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), flags.allowHosts),
 		Keep: flags.keep, KeepBytes: keepBytes, MaxRecords: flags.maxRecords, Key: cmp.Or(flags.key, newKey()),
 		Identifier: fake.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed, StartID: flags.startID})
 	if err != nil {

@@ -3,6 +3,7 @@ package inspector
 import (
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"time"
 )
@@ -38,6 +39,6 @@ func (in *Inspector) servicePort() string {
 // addresses returns the URLs of the service and of the inspector, with the name by which a
 // request has reached the inspector.
 func (in *Inspector) addresses(r *http.Request) (service, inspector string) {
-	host, _ := splitHost(r.Host)
+	host := (&url.URL{Host: r.Host}).Hostname()
 	return "http://" + net.JoinHostPort(host, in.servicePort()), "http://" + r.Host
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/internal/service"
@@ -21,31 +22,11 @@ func respond(w http.ResponseWriter, value any) {
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false) // for people who read the response in a terminal
 	if err := encoder.Encode(value); err != nil {
-		respondError(w, http.StatusInternalServerError, err.Error())
+		guard.Refuse(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = body.WriteTo(w) // the client may have disconnected
-}
-
-// respondError writes an error as JSON.
-func respondError(w http.ResponseWriter, status int, message string) {
-	respondFailure(w, status, errorBody{message})
-}
-
-// errorBody is what the response of each failure has.
-type errorBody struct {
-	Error string `json:"error"`
-}
-
-// respondFailure writes the body of a failure.
-func respondFailure[T errorBody | missed](w http.ResponseWriter, status int, body T) {
-	setPolicy(w.Header(), pagePolicy)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(body) // the client may have disconnected
 }
 
 const defaultLimit, maxLimit = 100, 200
@@ -94,7 +75,7 @@ func listEntries[T any](in *Inspector, only func(*history.Entry) bool, item func
 		query, queryErr := history.Parse(r.URL.Query().Get("q"))
 		p, err := readListParams(r)
 		if err := errors.Join(queryErr, err); err != nil {
-			respondError(w, http.StatusBadRequest, oneLine(err))
+			guard.Refuse(w, http.StatusBadRequest, oneLine(err))
 			return
 		}
 		entries, more := in.box.History.Find(query.And(only), p.before, p.limit)
@@ -116,7 +97,7 @@ func getEntry[T any](in *Inspector, only func(*history.Entry) bool, item func(*h
 	return func(w http.ResponseWriter, r *http.Request) {
 		e, ok := in.box.History.Get(number(r))
 		if !ok || !only(e) {
-			respondError(w, http.StatusNotFound, noItem)
+			guard.Refuse(w, http.StatusNotFound, noItem)
 			return
 		}
 		respond(w, item(e))
@@ -149,7 +130,7 @@ func (in *Inspector) listRecords(kind *records.Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		p, err := readListParams(r)
 		if err != nil {
-			respondError(w, http.StatusBadRequest, oneLine(err))
+			guard.Refuse(w, http.StatusBadRequest, oneLine(err))
 			return
 		}
 		found, more := in.box.Records.All(kind).Search(search.Terms(r.URL.Query().Get("q")), p.before, p.limit)
@@ -166,7 +147,7 @@ func (in *Inspector) getRecord(kind *records.Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		record, ok := in.box.Records.All(kind).WithNumber(number(r))
 		if !ok {
-			respondError(w, http.StatusNotFound, noItem)
+			guard.Refuse(w, http.StatusNotFound, noItem)
 			return
 		}
 		respond(w, record)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -23,16 +24,16 @@ func (in *Inspector) dump(w http.ResponseWriter, _ *http.Request) {
 func (in *Inspector) addSeed(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSeedBody))
 	if err != nil {
-		respondError(w, bodyStatus(err), "cannot read the body: "+err.Error())
+		guard.Refuse(w, bodyStatus(err), "cannot read the body: "+err.Error())
 		return
 	}
 	seed, err := records.ParseSeed(body)
 	if err != nil {
-		respondError(w, http.StatusUnprocessableEntity, err.Error())
+		guard.Refuse(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	if err := in.box.Add(seed); err != nil {
-		respondError(w, http.StatusUnprocessableEntity, oneLine(err))
+		guard.Refuse(w, http.StatusUnprocessableEntity, oneLine(err))
 		return
 	}
 	respond(w, seed.Counts())
@@ -41,11 +42,11 @@ func (in *Inspector) addSeed(w http.ResponseWriter, r *http.Request) {
 func (in *Inspector) reset(w http.ResponseWriter, r *http.Request) {
 	// clients with a single function for all calls send an empty object
 	if body, err := io.ReadAll(io.LimitReader(r.Body, maxControlBody)); err != nil || len(body) > 0 && string(body) != "{}" {
-		respondError(w, http.StatusBadRequest, "what to reset is a parameter of the query, not a body")
+		guard.Refuse(w, http.StatusBadRequest, "what to reset is a parameter of the query, not a body")
 		return
 	}
 	if err := in.box.Reset(cmp.Or(r.URL.Query().Get("what"), "all")); err != nil {
-		respondError(w, http.StatusUnprocessableEntity, err.Error())
+		guard.Refuse(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -76,7 +77,7 @@ func (in *Inspector) outageUntil() *time.Time {
 func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		respondError(w, bodyStatus(err), "cannot read the body: "+err.Error())
+		guard.Refuse(w, bodyStatus(err), "cannot read the body: "+err.Error())
 		return false
 	}
 	decoder := json.NewDecoder(strings.NewReader(string(body)))
@@ -89,7 +90,7 @@ func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
 		err = errors.New("the body is empty")
 	}
 	if err != nil {
-		respondError(w, http.StatusUnprocessableEntity, wrongType(err))
+		guard.Refuse(w, http.StatusUnprocessableEntity, wrongType(err))
 		return false
 	}
 	return true
@@ -123,7 +124,7 @@ func (in *Inspector) addFault(w http.ResponseWriter, r *http.Request) {
 	}
 	id, err := in.box.AddRule(rule)
 	if err != nil {
-		respondError(w, http.StatusUnprocessableEntity, err.Error())
+		guard.Refuse(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	respond(w, map[string]int{"id": id})
@@ -132,7 +133,7 @@ func (in *Inspector) addFault(w http.ResponseWriter, r *http.Request) {
 func (in *Inspector) removeFault(w http.ResponseWriter, r *http.Request) {
 	id, err := strconv.Atoi(r.PathValue("id"))
 	if err != nil || in.box.RemoveRule(id) != nil {
-		respondError(w, http.StatusNotFound, "there is no rule with this id")
+		guard.Refuse(w, http.StatusNotFound, "there is no rule with this id")
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -146,7 +147,7 @@ func (in *Inspector) replay(w http.ResponseWriter, r *http.Request) {
 	}
 	number, err := in.box.Replay(r.Context(), body)
 	if err != nil {
-		respondError(w, replayStatus(err), err.Error())
+		guard.Refuse(w, replayStatus(err), err.Error())
 		return
 	}
 	respond(w, map[string]int{"number": number})
@@ -175,7 +176,7 @@ func (in *Inspector) outage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := in.box.Outage(time.Duration(body.For)); err != nil {
-		respondError(w, http.StatusUnprocessableEntity, err.Error())
+		guard.Refuse(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/internal/fake"
 )
@@ -15,7 +16,7 @@ import (
 func (in *Inspector) body(w http.ResponseWriter, r *http.Request) {
 	e, ok := in.box.History.Get(number(r))
 	if !ok {
-		respondError(w, http.StatusNotFound, noItem)
+		guard.Refuse(w, http.StatusNotFound, noItem)
 		return
 	}
 	attach(w, "application/octet-stream", fmt.Sprintf("%d.body", e.Number), e.Request.Body)
@@ -27,12 +28,12 @@ func (in *Inspector) download(w http.ResponseWriter, r *http.Request) {
 	number, err := strconv.Atoi(name)
 	e, ok := in.box.History.Get(number)
 	if err != nil || !ok || strconv.Itoa(number) != name {
-		respondError(w, http.StatusNotFound, noItem)
+		guard.Refuse(w, http.StatusNotFound, noItem)
 		return
 	}
 	email, isEmail := e.Effect.(*fake.EmailBroadcast)
 	if form != "eml" || !isEmail {
-		respondError(w, http.StatusNotFound, noItem)
+		guard.Refuse(w, http.StatusNotFound, noItem)
 		return
 	}
 	message := head(email.Message)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -85,7 +86,7 @@ const rulesPath = "/faults#live-part"
 // postFault adds a preset, or the rule of the form.
 func (in *Inspector) postFault(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		respondError(w, bodyStatus(err), "cannot read the form: "+err.Error())
+		guard.Refuse(w, bodyStatus(err), "cannot read the form: "+err.Error())
 		return
 	}
 	rule, err := formRule(r)
@@ -162,7 +163,7 @@ func (in *Inspector) postRemoveFault(w http.ResponseWriter, r *http.Request) {
 
 func (in *Inspector) postOutage(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		respondError(w, bodyStatus(err), "cannot read the form: "+err.Error())
+		guard.Refuse(w, bodyStatus(err), "cannot read the form: "+err.Error())
 		return
 	}
 	d, err := time.ParseDuration(r.PostFormValue("for"))
@@ -178,11 +179,11 @@ func (in *Inspector) postOutage(w http.ResponseWriter, r *http.Request) {
 
 func (in *Inspector) postReset(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		respondError(w, bodyStatus(err), "cannot read the form: "+err.Error())
+		guard.Refuse(w, bodyStatus(err), "cannot read the form: "+err.Error())
 		return
 	}
 	if err := in.box.Reset(r.PostFormValue("what")); err != nil {
-		respondError(w, http.StatusUnprocessableEntity, err.Error())
+		guard.Refuse(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
@@ -57,7 +58,7 @@ func startWith(t testing.TB, seed records.Seed, token string, change func(*sandb
 	require.NoError(t, err)
 	ui, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	config := sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), []string{"sandbox.internal"}),
+	config := sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), []string{"sandbox.internal"}),
 		Keep: 1000, KeepBytes: 1 << 28, Key: testKey, Seed: seed, SeedName: "test"}
 	change(&config)
 	box, err := sandbox.Start(config)

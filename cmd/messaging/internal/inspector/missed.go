@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // missed says what came instead of what a wait was for. Where the tests run, it is often all that a developer sees.
 type missed struct {
-	errorBody
+	guard.Failure
 	Seen    int `json:"seen"`    // how many requests came
 	Matched int `json:"matched"` // how many of them matched
 	// Dropped reports whether more requests came, which are no longer kept.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -117,7 +118,7 @@ func (in *Inspector) newPage(section, title string, r *http.Request) *page {
 func (p *page) write(w http.ResponseWriter, name string) {
 	var b bytes.Buffer
 	if err := templates().ExecuteTemplate(&b, name, p); err != nil {
-		respondError(w, http.StatusInternalServerError, err.Error())
+		guard.Refuse(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -127,7 +128,7 @@ func (p *page) write(w http.ResponseWriter, name string) {
 
 func (in *Inspector) notFound(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path+"/", "/api/") {
-		respondError(w, http.StatusNotFound, "no such path")
+		guard.Refuse(w, http.StatusNotFound, "no such path")
 		return
 	}
 	p := in.newPage("", "Not found", r)
@@ -262,7 +263,7 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	query, err := history.Parse(r.URL.Query().Get("q"))
 	after, afterErr := integer(r, "after", 0, 0, 0)
 	if err != nil || afterErr != nil || section < 0 {
-		respondError(w, http.StatusBadRequest, "unknown section, or invalid query")
+		guard.Refuse(w, http.StatusBadRequest, "unknown section, or invalid query")
 		return
 	}
 	l := entryLists[section]

@@ -4,6 +4,7 @@ import (
 	"html"
 	"net/http"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/internal/fake"
 )
@@ -11,20 +12,18 @@ import (
 // preview responds with the content of an email broadcast, but only to the frame of its
 // page: if it was opened directly, a click on a link would leave the machine.
 func (in *Inspector) preview(w http.ResponseWriter, r *http.Request) {
-	setPolicy(w.Header(), previewPolicy)
-	w.Header().Set("Referrer-Policy", "no-referrer")
-	if r.Header.Get("Sec-Fetch-Dest") != "iframe" {
-		respondError(w, http.StatusForbidden, "a preview is shown only in the page of its broadcast")
+	if !guard.LockPreview(w, r) {
+		guard.Refuse(w, http.StatusForbidden, "a preview is shown only in the page of its broadcast")
 		return
 	}
 	e, ok := in.box.History.Get(number(r))
 	if !ok {
-		respondError(w, http.StatusNotFound, "there is no broadcast with this number")
+		guard.Refuse(w, http.StatusNotFound, "there is no broadcast with this number")
 		return
 	}
 	broadcast, ok := e.Effect.(*fake.EmailBroadcast)
 	if !ok {
-		respondError(w, http.StatusNotFound, "this is not an email broadcast")
+		guard.Refuse(w, http.StatusNotFound, "this is not an email broadcast")
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

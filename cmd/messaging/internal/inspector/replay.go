@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
@@ -21,7 +22,7 @@ import (
 // moves the focus there, where people who hear the page would otherwise not notice it.
 func (in *Inspector) postReplay(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		respondError(w, bodyStatus(err), "cannot read the form: "+err.Error())
+		guard.Refuse(w, bodyStatus(err), "cannot read the form: "+err.Error())
 		return
 	}
 	number, err := strconv.Atoi(r.PostFormValue("number"))
@@ -34,7 +35,7 @@ func (in *Inspector) postReplay(w http.ResponseWriter, r *http.Request) {
 		created, err = in.box.Replay(r.Context(), replay)
 	}
 	if err != nil {
-		respondError(w, replayStatus(err), oneLine(err))
+		guard.Refuse(w, replayStatus(err), oneLine(err))
 		return
 	}
 	http.Redirect(w, r, fmt.Sprintf("/requests/%d#detail", created), http.StatusSeeOther)

@@ -8,11 +8,14 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
@@ -42,15 +45,30 @@ type Config struct {
 func Server(ctx context.Context, cfg Config) *http.Server {
 	in := &Inspector{box: cfg.Box, ending: ctx}
 	cfg.Box.History.FindNotes(func(e *history.Entry) []history.Note { return findings.Of(e, cfg.Box.Records) })
-	handler := in.routes()
-	if cfg.Token != "" {
-		handler = newDoor(cfg.Address, cfg.Token).wrap(handler)
-	}
 	return &http.Server{
-		Handler:           CheckHost(cfg.Address, cfg.AllowHosts)(guard(handler)),
+		Handler: guard.Pages(guard.Config{Address: cfg.Address, AllowHosts: cfg.AllowHosts, Token: cfg.Token, IsPage: isPage},
+			limitBodies(in.routes())),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 	}
+}
+
+// isPage reports whether a path is that of a page.
+func isPage(path string) bool {
+	return path != "/healthz" && path != "/rows" && path != openAPIPath &&
+		!slices.ContainsFunc([]string{"/api/", "/preview/", "/static/", "/download/"}, func(prefix string) bool {
+			return strings.HasPrefix(path, prefix)
+		})
+}
+
+// limitBodies returns a handler that reads no large bodies. A seed has its own limit.
+func limitBodies(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/seed" {
+			r.Body = http.MaxBytesReader(w, r.Body, maxControlBody)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (in *Inspector) routes() http.Handler {

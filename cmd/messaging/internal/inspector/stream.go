@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 )
 
 const (
@@ -60,7 +61,7 @@ func readPosition(r *http.Request) (p position, err error) {
 func (in *Inspector) stream(w http.ResponseWriter, r *http.Request) {
 	from, err := readPosition(r)
 	if err != nil {
-		respondError(w, http.StatusBadRequest, err.Error())
+		guard.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
@@ -53,7 +54,7 @@ func (in *Inspector) mark(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(body.Name) > maxMarkName {
-		respondError(w, http.StatusUnprocessableEntity, fmt.Sprintf("name: must have at most %d bytes", maxMarkName))
+		guard.Refuse(w, http.StatusUnprocessableEntity, fmt.Sprintf("name: must have at most %d bytes", maxMarkName))
 		return
 	}
 	respond(w, map[string]int{"number": in.box.History.Mark(body.Name)})
@@ -95,7 +96,7 @@ func (in *Inspector) readWaitParams(r *http.Request) (p waitParams, err error) {
 func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
 	p, err := in.readWaitParams(r)
 	if err != nil {
-		respondError(w, http.StatusBadRequest, oneLine(err))
+		guard.Refuse(w, http.StatusBadRequest, oneLine(err))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), p.timeout)
@@ -110,13 +111,13 @@ func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case in.ending.Err() != nil:
-		respondError(w, http.StatusServiceUnavailable, "the sandbox is shutting down")
+		guard.Refuse(w, http.StatusServiceUnavailable, "the sandbox is shutting down")
 	case p.count == 0 && err == nil:
-		respondError(w, http.StatusConflict, describeItem(last)+": it matched, and none was expected")
+		guard.Refuse(w, http.StatusConflict, describeItem(last)+": it matched, and none was expected")
 	case p.count == 0:
 		respond(w, listBody[requestItem]{Items: found})
 	case err != nil:
-		respondFailure(w, http.StatusRequestTimeout, in.newMissed(p, len(found)))
+		guard.Fail(w, http.StatusRequestTimeout, in.newMissed(p, len(found)))
 	case p.counted:
 		respond(w, listBody[requestItem]{Items: found})
 	default:

@@ -25,6 +25,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -52,7 +53,7 @@ func startSandbox(b *testing.B, keep int, seed records.Seed) target {
 	require.NoError(b, err)
 	ui, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
-	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), nil), Keep: keep, KeepBytes: 256 << 20,
+	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), nil), Keep: keep, KeepBytes: 256 << 20,
 		MaxRecords: 100_000, Key: key, Seed: seed})
 	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(context.Background())
