@@ -332,21 +332,15 @@ type EventTriggerParams struct {
 	// Values holds the parameters of the event by name. In the payload, they are next to
 	// email and customer.
 	//
-	// A value is nil, a bool, a string, a number, a [time.Time], a [json.Number], a
-	// [json.Marshaler], an [encoding.TextMarshaler], a map with string keys, a slice or an
-	// array of these, or a pointer to one of these. It can have your own type, if its
-	// underlying type is a bool, string, number, map, slice or array type. Any other value
-	// is invalid, such as a struct without MarshalJSON, a NaN or an infinity.
+	// A [time.Time], or a pointer to one, is sent in UTC in the only form that the service
+	// reads, 2006-01-02T15:04:05Z. Fractions of a second are dropped. The zero time and a
+	// year outside 0 to 9999 are invalid, and so is a [time.Duration], which has no unit.
+	// encoding/json writes every other value, including times within maps, slices and
+	// structs. A value that it cannot write is invalid.
 	//
-	// Every time.Time, even within maps and slices, is sent in UTC in the only form that
-	// the service reads, 2006-01-02T15:04:05Z. Fractions of a second are dropped. The zero
-	// time and a year outside 0 to 9999 are invalid. So is a value whose MarshalJSON or
-	// MarshalText method writes a time in any other form. A string is sent unchanged, but
-	// if Definition declares it a timestamp, it must have that form.
-	//
-	// A parameter whose type has a constant in this package takes a single string, number
-	// or time. Maps and slices are valid only for parameters of other types, or without a
-	// Definition.
+	// With a Definition, a parameter whose type has a constant in this package takes a single
+	// string, number or time. A timestamp must be a time.Time, or be written as a string in
+	// the form above.
 	Values map[string]any
 }
 
@@ -598,7 +592,10 @@ func (t ParameterType) check(p *arguments.Problems, name string, value any) {
 			p.Add(name, "must be a string")
 		}
 	case ParameterNumeric:
-		if !isNumber {
+		switch _, ownForm := value.(json.RawMessage); {
+		case isText && ownForm:
+			p.Add(name, "must be a number, and its type writes a string: use json.Number")
+		case !isNumber:
 			p.Add(name, "must be a number")
 		}
 	case ParameterTimestamp:
@@ -608,13 +605,13 @@ func (t ParameterType) check(p *arguments.Problems, name string, value any) {
 	}
 }
 
-// wireForm reports whether a plain value is written as a string, which it returns, or as a
-// number.
+// wireForm reports whether a value of a payload is written as a string, which it returns, or
+// as a number.
 func wireForm(value any) (text string, isText, isNumber bool) {
 	switch value := value.(type) {
 	case string:
 		return value, true, false
-	case int, int64, uint64, float32, float64:
+	case int, int64:
 		return "", false, true
 	case json.RawMessage:
 		isText = json.Unmarshal(value, &text) == nil

@@ -465,8 +465,6 @@ type (
 
 func (w written) MarshalJSON() ([]byte, error) { return []byte(w), nil }
 
-const aTimeInAnotherForm = "is a time in a form that the service ignores: use time.Time, or the form 2006-01-02T15:04:05Z"
-
 // anHourEast is 2026-01-02T03:04:05.9Z on the clock of another zone, and onTheSecond the
 // same second as a database would return it.
 var (
@@ -479,9 +477,8 @@ func TestDefinitionChecksTheTypeOfAValue(t *testing.T) {
 		text      = "must be a string"
 		number    = "must be a number"
 		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form"
-		isStruct  = "is a struct: use a map, a time.Time, or a type with MarshalJSON"
+		decimal   = "must be a number, and its type writes a string: use json.Number"
 		required  = "is required by the event"
-		skipped   = aTimeInAnotherForm
 		isZero    = "is the zero time: use nil for no time"
 		fine      = ""
 	)
@@ -493,90 +490,62 @@ func TestDefinitionChecksTheTypeOfAValue(t *testing.T) {
 	}{
 		{"text for text", "text", "gold", fine},
 		{"an empty text for text", "text", "", required},
-		{"a text type for text", "text", plan("gold"), fine},
 		{"a pointer to text for text", "text", new("gold"), fine},
 		{"what writes itself as text for text", "text", netip.MustParseAddr("127.0.0.1"), fine},
-		{"raw JSON that is text for text", "text", json.RawMessage(`"gold"`), fine},
 		{"a number for text", "text", 1, text},
-		{"a json.Number for text", "text", json.Number("1"), text},
-		{"a boolean for text", "text", true, text},
+		{"raw JSON that is an object for text", "text", json.RawMessage(`{"a":1}`), text},
 		{"a list for text", "text", []string{canary}, text},
-		{"an object for text", "text", map[string]any{canary: canary}, text},
 		{"nothing for text", "text", nil, required},
 		{"a nil pointer for text", "text", (*string)(nil), required},
-		{"a nil list for text", "text", []string(nil), required},
-		{"a nil object for text", "text", map[string]any(nil), required},
 		{"what writes itself as null for text", "text", written("null"), required},
 
 		{"an int for a number", "numeric", -1, fine},
 		{"the greatest uint64 for a number", "numeric", uint64(math.MaxUint64), fine},
-		{"an int64 for a number", "numeric", int64(1), fine},
 		{"a uint type for a number", "numeric", size(1), fine},
-		{"a float32 for a number", "numeric", float32(0.5), fine},
-		{"a float32 type for a number", "numeric", ratio(0.5), fine},
 		{"a float64 for a number", "numeric", 0.5, fine},
 		{"raw JSON that is a negative number for a number", "numeric", json.RawMessage(`-1`), fine},
-		{"a float64 type for a number", "numeric", celsius(36.6), fine},
 		{"a pointer to a number for a number", "numeric", new(1), fine},
 		{"a json.Number for a number", "numeric", json.Number("1.5"), fine},
 		{"a big number for a number", "numeric", big.NewInt(7), fine},
 		{"raw JSON that is a number for a number", "numeric", json.RawMessage(`1e3`), fine},
 		{"text for a number", "numeric", "1", number},
-		{"a boolean for a number", "numeric", true, number},
 		{"a list for a number", "numeric", []int{1}, number},
-		{"raw JSON that is text for a number", "numeric", json.RawMessage(`"1"`), number},
-		{"raw JSON that is an object for a number", "numeric", json.RawMessage(`{"1":1}`), number},
-		{"raw JSON that is true for a number", "numeric", json.RawMessage(`true`), number},
 		{"a time for a number", "numeric", anHourEast, number},
 		{"nothing for a number", "numeric", nil, required},
 		{"a nil pointer for a number", "numeric", (*int)(nil), required},
+		{"a decimal type that writes a string for a number", "numeric", written(`"1.50"`), decimal},
 
 		{"a time for a timestamp", "timestamp", anHourEast, fine},
 		{"a pointer to a time for a timestamp", "timestamp", &anHourEast, fine},
 		{"a type that writes a time in the form of the service for a timestamp", "timestamp", promoted{onTheSecond}, fine},
+		{"a type that writes a time in another form for a timestamp", "timestamp", promoted{anHourEast}, timestamp},
+		{"a struct around a time for a timestamp", "timestamp", struct{ At time.Time }{anHourEast}, timestamp},
 		{"raw JSON in the form of the service for a timestamp", "timestamp", json.RawMessage(`"2026-01-02T03:04:05Z"`), fine},
 		{"text in the one form for a timestamp", "timestamp", "2026-01-02T03:04:05Z", fine},
-		{"a text type in the one form for a timestamp", "timestamp", plan("2026-01-02T03:04:05Z"), fine},
 		{"a leap day for a timestamp", "timestamp", "2028-02-29T00:00:00Z", fine},
 		{"an offset", "timestamp", "2026-01-02T03:04:05+00:00", timestamp},
 		{"no zone", "timestamp", "2026-01-02T03:04:05", timestamp},
 		{"a fraction of a second", "timestamp", "2026-01-02T03:04:05.9Z", timestamp},
-		{"a fraction of a second after a comma", "timestamp", "2026-01-02T03:04:05,9Z", timestamp},
 		{"a fraction that makes up for a short hour", "timestamp", "2026-01-02T3:04:05.9Z", timestamp},
 		{"a blank for the T", "timestamp", "2026-01-02 03:04:05Z", timestamp},
 		{"a small t", "timestamp", "2026-01-02t03:04:05Z", timestamp},
-		{"a small z", "timestamp", "2026-01-02T03:04:05z", timestamp},
-		{"no seconds", "timestamp", "2026-01-02T03:04Z", timestamp},
 		{"no time of day", "timestamp", "2026-01-02", timestamp},
 		{"a day that is not there", "timestamp", "2026-02-30T03:04:05Z", timestamp},
-		{"a leap day in another year", "timestamp", "2026-02-29T03:04:05Z", timestamp},
-		{"a month that is not there", "timestamp", "2026-13-02T03:04:05Z", timestamp},
 		{"an hour that is not there", "timestamp", "2026-01-02T24:00:00Z", timestamp},
 		{"a leap second", "timestamp", "2026-12-31T23:59:60Z", timestamp},
-		{"a blank before it", "timestamp", " 2026-01-02T03:04:05Z", timestamp},
 		{"a line break after it", "timestamp", "2026-01-02T03:04:05Z\n", timestamp},
 		{"the form of a mail", "timestamp", "Fri, 02 Jan 2026 03:04:05 GMT", timestamp},
 		{"any other text", "timestamp", canary, timestamp},
 		{"an empty text for a timestamp", "timestamp", "", required},
-		{"raw JSON in another form", "timestamp", json.RawMessage(`"2026-01-02 03:04:05"`), skipped},
-		{"raw JSON that is text, but no time", "timestamp", json.RawMessage(`"soon"`), timestamp},
-		{"raw JSON that is a number for a timestamp", "timestamp", json.RawMessage(`1767323045`), timestamp},
 		{"an infinite time of a database", "timestamp", written(`"infinity"`), timestamp},
 		{"no time of a database", "timestamp", written("null"), required},
-		{"bytes for text, which would be sent in base64", "text", []byte("gold"), text},
-		{"a type that writes a time in another form, once", "timestamp", promoted{anHourEast}, skipped},
-		{"a type that writes a time in another form for text", "text", promoted{anHourEast}, skipped},
-		{"a struct for a timestamp, once", "timestamp", struct{ Seconds int64 }{}, isStruct},
 		{"the zero time for a number, once", "numeric", time.Time{}, isZero},
 		{"seconds since 1970", "timestamp", anHourEast.Unix(), timestamp},
 		{"a list of times", "timestamp", []time.Time{anHourEast}, timestamp},
 		{"nothing for a timestamp", "timestamp", nil, required},
 		{"a nil pointer to a time", "timestamp", (*time.Time)(nil), required},
 
-		{"a type in capitals, met", "TEXT", "gold", fine},
 		{"a type in capitals, missed", "TEXT", 1, text},
-		{"a type with a capital, met", "Numeric", 1, fine},
-		{"a type with a capital, missed", "Numeric", "1", number},
 		{"a timestamp with a capital, met", "Timestamp", anHourEast, fine},
 		{"a timestamp with a capital, missed", "Timestamp", canary, timestamp},
 		{"a type that is not known here takes text", "geo", "gold", fine},
@@ -648,15 +617,12 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 			params{Email: email, Values: values{"email": canary}},
 			[]string{"payload.email is not a parameter: set Email or Customer instead"}},
 		{"a required value is refused for another reason", signup(parameter{"at", "timestamp", true}),
-			params{Email: email, Values: values{"at": promoted{anHourEast}}},
-			[]string{"payload.at " + aTimeInAnotherForm}},
+			params{Email: email, Values: values{"at": time.Minute}},
+			[]string{"payload.at is a time.Duration, which would be sent in nanoseconds: say the unit, such as Minutes()"}},
 		{"a required value contains itself", signup(parameter{"plan", "text", true}), params{Email: email, Values: values{"plan": loop}},
-			[]string{"payload.plan is nested deeper than 100 levels, or contains itself"}},
-		{"a value is refused within a map of another type", signup(parameter{"plan", "text", true}),
-			params{Email: email, Values: values{"plan": values{"a": math.NaN()}}},
-			[]string{"payload.plan.a must be a finite number", "payload.plan must be a string"}},
+			[]string{"payload.plan cannot be written as JSON"}},
 		{"a value is fit for no event", signup(parameter{"size", "numeric", true}), params{Email: email, Values: values{"size": math.NaN()}},
-			[]string{"payload.size must be a finite number"}},
+			[]string{"payload.size cannot be written as JSON"}},
 		{"a time is fit for no event", signup(parameter{"at", "timestamp", true}), params{Email: email, Values: values{"at": time.Time{}}},
 			[]string{"payload.at is the zero time: use nil for no time"}},
 		{"everything at once: the params by themselves, the values by name, then the definition in its own order",
@@ -665,7 +631,7 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 				"at": canary, "size": "1", "extra": canary, "": canary, "customer": canary, "bad": math.Inf(1)}},
 			[]string{
 				"payload.customer must have a customer_id or an email", "payload has a parameter without a name",
-				"payload.customer is not a parameter: set Email or Customer instead", "payload.bad must be a finite number",
+				"payload.customer is not a parameter: set Email or Customer instead", "payload.bad cannot be written as JSON",
 				"event_id is not the id of the definition",
 				"payload.plan is required by the event",
 				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form",
@@ -714,9 +680,4 @@ func TestDefinitionRequiresATextThatIsNotEmpty(t *testing.T) {
 	for required, problems := range map[bool][]string{true: {"payload.plan is required by the event"}, false: nil} {
 		requireSameVerdict(t, signup(messaging.EventParameter{Name: "plan", Type: "text", Required: required}), p, problems...)
 	}
-}
-
-func TestValuesRefuseADuration(t *testing.T) {
-	_, err := messaging.EventTriggerParams{EventID: "e", Email: "jane@example.com", Values: map[string]any{"took": time.Minute}}.Prepare()
-	scripted.RequireProblems(t, err, "payload.took is a time.Duration, which would be sent in nanoseconds: say the unit, such as Minutes()")
 }

@@ -1,5 +1,5 @@
-// Package arguments collects the problems with the arguments of a call. It also converts
-// free-form values of the caller to values that encoding/json writes without an error.
+// Package arguments collects the problems with the arguments of a call. It also writes the
+// free-form values of the caller as JSON.
 package arguments
 
 import (
@@ -30,18 +30,6 @@ type problem struct {
 
 // In returns the node of a member of p.
 func (p *Problems) In(name string) *Problems { return &Problems{parent: p, name: name, i: -1} }
-
-// step returns the name of a member that the caller chose, for a path. A name that is not
-// valid UTF-8 is a problem, and is escaped.
-func (p *Problems) step(name string) string {
-	if utf8.ValidString(name) {
-		return name
-	}
-	quoted := strconv.Quote(name)
-	name = quoted[1 : len(quoted)-1]
-	p.Add(name, "has a name that is not valid UTF-8")
-	return name
-}
 
 // Index returns the node of the i-th element of p.
 func (p *Problems) Index(i int) *Problems { return &Problems{parent: p, i: i} }

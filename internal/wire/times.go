@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"slices"
-	"strings"
-	"time"
-)
+import "time"
 
 // The forms in which the service writes and reads timestamps.
 const (
@@ -27,26 +23,6 @@ func IsLocal(s string) bool { return isExactly(LocalForm, s) }
 func isExactly(form, s string) bool {
 	t, err := time.Parse(form, s)
 	return err == nil && string(t.AppendFormat(make([]byte, 0, len(TimestampForm)), form)) == s
-}
-
-// IsTime reports whether s is a time in a form that a MarshalJSON or MarshalText method is
-// likely to write.
-func IsTime(s string) bool {
-	s, _, _ = strings.Cut(s, " m=") // the monotonic clock, which time.Time.String adds
-	_, ok := parseTime([]byte(s))
-	return ok || slices.ContainsFunc(timeForms, func(form string) bool {
-		_, err := time.Parse(form, s)
-		return err == nil
-	})
-}
-
-// timeForms are the forms that parseTime does not read, and RFC3339, because parseTime does
-// not read years outside 0 to 9999 in UTC. The last two are the forms of time.Time.String,
-// for a zone with a name and for a zone without one.
-var timeForms = []string{
-	time.RFC3339, time.DateOnly, time.ANSIC, time.UnixDate, time.RubyDate,
-	time.RFC822, time.RFC822Z, time.RFC850, time.RFC1123, time.RFC1123Z,
-	"2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05 -0700 -0700",
 }
 
 // parseTime reads every unambiguous form of a timestamp: with T or a space, in upper or
