@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/export"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 )
 
@@ -55,7 +56,9 @@ func newRoot(s *settings) *cobra.Command {
 		group("message", "List transactional messages", newMessageList(s)),
 		group("sends", "Show what was sent from this machine, and resolve what may have been", newSendsList(s), newSendsResolve(s)),
 		group("profile", "Show the profiles of the configuration file", newProfileList(s)),
-		newExport(s), newOutbox(s), newSandbox(s), newAPI(s), newDoctor(s), newCompletion(), newVersion())
+		group("export", "Write all customers, events or messages to a file",
+			newExportOf(s, export.Customers), newExportOf(s, export.Events), newExportOf(s, export.Messages)),
+		newOutbox(s), newSandbox(s), newAPI(s), newDoctor(s), newCompletion(), newVersion())
 	root.AddCommand(newTopics()...)
 	root.CompletionOptions.DisableDefaultCmd = true
 	completeFlags(root)

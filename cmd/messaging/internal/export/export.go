@@ -3,10 +3,10 @@ package export
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -14,12 +14,13 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/hashes"
 )
 
 // Options are what an export writes, and where.
 type Options struct {
+	// To is the file. If Stdout is set, the records go there instead, and To names it for people.
 	To     string
+	Stdout io.Writer
 	Format Format
 	// Columns are the names of the columns to write; nil means all.
 	Columns []string
@@ -54,56 +55,53 @@ func (e *StoppedError) Unwrap() error { return e.err }
 
 // Run writes the records to a file, which appears only when it is complete. Until then, a
 // file with the suffix .part holds the rows, and a file with the suffix .resume says how far
-// they are. report is called after each page.
+// they are. report is called after each page. A pipe or a device is written through: it cannot be replaced, nor resumed.
 func Run[T any](ctx context.Context, client *messaging.Client, records Records[T], options Options,
 	report func(Progress)) (Progress, error) {
-	columns, err := records.Select(options.Columns)
+	encode, begin, err := newEncoder(records, options)
 	if err != nil {
 		return Progress{}, err
 	}
-	if options.Format == JSONLines && slices.Contains(options.Columns, extra) {
-		return Progress{}, usage("%q is a column of CSV; JSON Lines has its members beside the others", extra)
-	}
-	place, err := files.Find(options.To)
-	if err != nil {
-		return Progress{}, err
-	}
-	if options.To = place.Path; place.IsStream() {
-		return stream(ctx, client, records, columns, options, report)
-	}
-	unlock, err := options.lock()
+	j, unlock, err := options.open(records.Name)
 	if err != nil {
 		return Progress{}, err
 	}
 	defer unlock()
-	if err := options.check(place); err != nil {
-		return Progress{}, err
+	w := walk[T]{job: j, records: records, encode: encode, report: report}
+	if j.size == 0 {
+		err = j.write(begin)
 	}
-	j, err := open(records.Name, options)
+	if err == nil {
+		err = w.run(ctx, client)
+	}
 	if err != nil {
-		return Progress{}, err
-	}
-	w := walk[T]{job: j, records: records, encoder: newEncoder(j.part, records, columns, options), report: report}
-	if err := w.run(ctx, client); err != nil {
-		return j.progress, w.stop(err)
+		return j.progress, j.stop(err)
 	}
 	return j.progress, j.finish()
 }
 
-// stream writes the records to a pipe or a device, which cannot be replaced, nor resumed.
-func stream[T any](ctx context.Context, client *messaging.Client, records Records[T], columns []Column[T], options Options,
-	report func(Progress)) (Progress, error) {
-	if options.Resume {
-		return Progress{}, usage("%s is no file that could be resumed", options.To)
+// open opens what the records go to, unless a file is in the way.
+func (o Options) open(records string) (j *job, unlock func(), err error) {
+	place := files.Place{Path: o.To}
+	if o.Stdout == nil {
+		if place, err = files.Find(o.To); err != nil {
+			return nil, nil, err
+		}
 	}
-	file, err := os.OpenFile(options.To, os.O_WRONLY, 0)
+	if o.To = place.Path; o.Stdout != nil || place.IsStream() {
+		j, err = openStream(o)
+		return j, func() {}, err
+	}
+	if unlock, err = o.lock(); err != nil {
+		return nil, nil, err
+	}
+	if err = o.check(place); err == nil {
+		j, err = openFiles(records, o)
+	}
 	if err != nil {
-		return Progress{}, err
+		unlock()
 	}
-	j := &job{options: options, part: newOutput(file), last: time.Now()}
-	w := walk[T]{job: j, records: records, encoder: newEncoder(j.part, records, columns, options), report: report}
-	err = w.run(ctx, client)
-	return j.progress, errors.Join(err, j.part.buffer.Flush(), file.Close())
+	return j, unlock, err
 }
 
 // lock keeps other processes from writing the same files.
@@ -144,24 +142,21 @@ func isCurrent(lock *flock.Flock) bool {
 
 // check returns an error if a file is in the way.
 func (o Options) check(place files.Place) error {
+	_, err := os.Lstat(o.resumePath())
+	unfinished := !errors.Is(err, fs.ErrNotExist)
 	switch {
 	case o.Resume && o.Overwrite:
 		return usage("--resume and --overwrite exclude each other")
-	case o.Resume && !exists(o.resumePath()):
+	case o.Resume && !unfinished:
 		return usage("there is no unfinished export to %s", o.To)
 	case place.Exists && place.Mode.IsDir():
 		return usage("%s is a folder", o.To)
 	case !o.Overwrite && place.Exists:
 		return usage("%s exists; pass --overwrite to replace it", o.To)
-	case !o.Overwrite && !o.Resume && exists(o.resumePath()):
+	case !o.Overwrite && !o.Resume && unfinished:
 		return usage("an export to %s is unfinished; pass --resume to continue it, or --overwrite to start again", o.To)
 	}
 	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }
 
 func (o Options) partPath() string   { return o.To + ".part" }
@@ -171,27 +166,21 @@ func (o Options) resumePath() string { return o.To + ".resume" }
 type walk[T any] struct {
 	*job
 	records Records[T]
-	encoder encoder[T]
+	encode  encoder[T]
 	report  func(Progress)
-	ids     []hashes.Hash // of the last page, whose memory is used again
-	id      []byte        // of the last record, likewise
+	lines   []byte // of the last page, whose memory is used again
 }
 
 func (w *walk[T]) run(ctx context.Context, client *messaging.Client) error {
-	if w.part.size == 0 {
-		if err := w.encoder.begin(); err != nil {
-			return err
-		}
-	}
-	for page, err := range w.records.Pages(ctx, client, w.cursor) {
+	for page, err := range w.records.pages(ctx, client, w.cursor) {
 		if err == nil && time.Since(w.last) >= w.options.Checkpoint {
 			// The rows before this page are complete, and its cursor is known to be valid.
 			err = w.checkpoint(page.Cursor)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = w.add(page.Items)
 		}
-		if err := w.encoder.encode(w.unseen(page.Items)); err != nil {
+		if err != nil {
 			return err
 		}
 		w.report(w.progress)
@@ -199,48 +188,18 @@ func (w *walk[T]) run(ctx context.Context, client *messaging.Client) error {
 	return nil
 }
 
-// stop closes the files after an error, and records the page that could not be read. It
-// removes them if there is nothing to resume.
-func (w *walk[T]) stop(err error) error {
-	failed, isPage := errors.AsType[*messaging.PageError](err)
-	switch {
-	case w.progress.Rows == 0:
-		return errors.Join(err, w.discard())
-	case !isPage || errors.Is(err, messaging.ErrBadCursor): // the next run would fail at the same page
-		return errors.Join(err, w.close())
-	}
-	if err := errors.Join(w.checkpoint(failed.Cursor), w.close()); err != nil {
-		return err
-	}
-	return &StoppedError{err}
-}
-
-// unseen returns the records that were not listed before, and counts them.
-func (w *walk[T]) unseen(page []T) []T {
-	w.ids = w.ids[:0]
+// add writes the records of a page that were not listed before.
+func (w *walk[T]) add(page []T) (err error) {
+	w.lines = w.lines[:0]
 	for i := range page {
-		w.ids = append(w.ids, w.hash(&page[i]))
-	}
-	w.seen.ids.Fetch(w.ids)
-	kept := 0
-	for i, id := range w.ids {
-		if !w.seen.add(id) {
+		if name := w.records.id(&page[i]); name != "" && !w.isNew(name) {
+			w.progress.Repeated++
 			continue
 		}
-		if kept < i {
-			page[kept] = page[i]
+		if w.lines, err = w.encode(w.lines, &page[i]); err != nil {
+			return err
 		}
-		kept++
+		w.progress.Rows++
 	}
-	w.progress.Rows += kept
-	w.progress.Repeated += len(page) - kept
-	return page[:kept]
-}
-
-// hash returns the hash of the id of a record, or the zero Hash if it has none.
-func (w *walk[T]) hash(record *T) hashes.Hash {
-	if w.id = w.records.ID(w.id[:0], record); len(w.id) == 0 {
-		return hashes.Hash{}
-	}
-	return hashes.Of(w.id)
+	return w.write(w.lines)
 }

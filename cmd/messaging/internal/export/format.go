@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -36,53 +37,76 @@ func FormatOf(path string) (Format, error) {
 	}
 }
 
-// encoder writes records in a format.
-type encoder[T any] interface {
-	// begin writes the start of the file.
-	begin() error
-	encode(records []T) error
-}
+// encoder appends a record to lines.
+type encoder[T any] func(lines []byte, record *T) ([]byte, error)
 
-func newEncoder[T any](w io.Writer, records Records[T], columns []Column[T], options Options) encoder[T] {
-	if options.Format == JSONLines {
-		return &jsonEncoder[T]{w, wire.NewWriter(), columns, records.Extra, options.Columns == nil}
+// newEncoder returns the encoder of a format, and what a file begins with.
+func newEncoder[T any](records Records[T], options Options) (encode encoder[T], begin []byte, err error) {
+	columns, err := records.choose(options.Columns)
+	if err != nil {
+		return nil, nil, err
 	}
-	return &csvEncoder[T]{w: w, columns: columns, safe: options.SpreadsheetSafe}
+	if options.Format == JSONLines {
+		if slices.Contains(options.Columns, extra) {
+			return nil, nil, usage("%q is a column of CSV; JSON Lines has its members beside the others", extra)
+		}
+		e := &jsonEncoder[T]{wire.NewWriter(), records, columns, options.Columns == nil}
+		return e.append, nil, nil
+	}
+	e := csvEncoder[T]{columns, options.SpreadsheetSafe}
+	for i, c := range columns {
+		begin = e.end(append(begin, c.name...), len(begin), i)
+	}
+	return e.append, begin, nil
 }
 
 // csvEncoder writes CSV with a header. Its lines are those of encoding/csv, which takes much
 // longer and needs each value as a string.
 type csvEncoder[T any] struct {
-	w       io.Writer
-	columns []Column[T]
+	columns []column[T]
 	safe    bool
-	lines   []byte // of the last page, whose memory is used again
 }
 
-func (e *csvEncoder[T]) begin() error {
-	var header []byte
+func (e csvEncoder[T]) append(lines []byte, record *T) ([]byte, error) {
 	for i, c := range e.columns {
-		header = e.end(append(header, c.Name...), len(header), i)
+		start := len(lines)
+		lines = e.end(appendText(lines, c.field(record)), start, i)
 	}
-	_, err := e.w.Write(header)
-	return err
+	return lines, nil
 }
 
-func (e *csvEncoder[T]) encode(records []T) error {
-	lines := e.lines[:0]
-	for i := range records {
-		for at := range e.columns {
-			start := len(lines)
-			lines = e.end(e.columns[at].append(lines, &records[i]), start, at)
+// appendText appends the value of a field as CSV has it, without quotes.
+func appendText(cell []byte, field any) []byte {
+	switch value := field.(type) {
+	case *string:
+		return append(cell, *value...)
+	case **string:
+		if *value == nil {
+			return cell
+		}
+		return append(cell, **value...)
+	case *time.Time:
+		return wire.AppendTime(cell, *value, time.RFC3339)
+	case *[]string:
+		return append(cell, strings.Join(*value, ",")...)
+	case *int:
+		return strconv.AppendInt(cell, int64(*value), 10)
+	case map[string]json.RawMessage:
+		if len(value) == 0 {
+			return cell
 		}
 	}
-	e.lines = lines
-	_, err := e.w.Write(lines)
-	return err
+	return append(cell, jsonText(field)...)
+}
+
+// jsonText returns a value as JSON. The values here come from JSON.
+func jsonText(value any) []byte {
+	text, _ := json.Marshal(value) // which does not fail for them
+	return text
 }
 
 // end ends the cell of a column that begins at start.
-func (e *csvEncoder[T]) end(lines []byte, start, column int) []byte {
+func (e csvEncoder[T]) end(lines []byte, start, column int) []byte {
 	if e.safe && isFormula(lines[start:]) {
 		lines = slices.Insert(lines, start, '\'')
 	}
@@ -99,15 +123,13 @@ func (e *csvEncoder[T]) end(lines []byte, start, column int) []byte {
 // needsQuotes reports whether encoding/csv writes a cell in quotes.
 func needsQuotes(cell []byte) bool {
 	for _, c := range cell {
-		if isSpecial[c] {
+		if c == ',' || c == '"' || c == '\r' || c == '\n' {
 			return true
 		}
 	}
 	first, _ := utf8.DecodeRune(cell)
 	return unicode.IsSpace(first) || string(cell) == `\.`
 }
-
-var isSpecial = [256]bool{',': true, '"': true, '\r': true, '\n': true}
 
 // isFormula reports whether a spreadsheet may run a cell. A phone number begins with a plus
 // sign as well, but it is the digits after it alone.
@@ -124,72 +146,53 @@ func isFormula(cell []byte) bool {
 // jsonEncoder writes each record as the service would: an object in a line. MarshalJSON of the records takes several times as
 // long.
 type jsonEncoder[T any] struct {
-	w       io.Writer
-	lines   *wire.Writer // of a page, whose memory is used again
-	columns []Column[T]
-	extra   func(*T) map[string]json.RawMessage
+	line    *wire.Writer
+	records Records[T]
+	columns []column[T]
 	isWhole bool // no column is left out
 }
 
-func (e *jsonEncoder[T]) begin() error { return nil }
-
-func (e *jsonEncoder[T]) encode(records []T) error {
-	for i := range records {
-		e.lines.Begin()
-		e.members(&records[i])
-		e.lines.End()
-		_, _ = e.lines.Write([]byte{'\n'}) // it returns no error
+func (e jsonEncoder[T]) append(lines []byte, record *T) ([]byte, error) {
+	members := e.records.extra(record)
+	e.line.Begin()
+	for _, c := range e.columns {
+		if value, ok := members[c.name]; ok { // in place of one that the field could not hold
+			e.raw(c.name, value)
+		} else if c.name != extra {
+			e.member(c.name, c.field(record))
+		}
 	}
-	_, err := e.lines.WriteTo(e.w)
-	return err
+	if e.isWhole && len(members) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if !slices.ContainsFunc(e.columns, func(c column[T]) bool { return c.name == name }) {
+				e.raw(name, members[name])
+			}
+		}
+	}
+	e.line.End()
+	whole := bytes.NewBuffer(lines)
+	_, err := e.line.WriteTo(whole)
+	return append(whole.Bytes(), '\n'), err
 }
 
-// members writes the members of a record. An extra one is in place of a value that its column could not hold.
-func (e *jsonEncoder[T]) members(record *T) {
-	extra := e.extra(record)
-	for _, column := range e.columns {
-		if value, ok := extra[column.Name]; ok {
-			e.raw(column.Name, value)
-		} else if column.member != nil {
-			column.member(e.lines, record)
-		}
-	}
-	if !e.isWhole || len(extra) == 0 {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		if !slices.ContainsFunc(e.columns, func(c Column[T]) bool { return c.Name == name }) {
-			e.raw(name, extra[name])
-		}
+// member writes the member that MarshalJSON writes.
+func (e jsonEncoder[T]) member(name string, field any) {
+	switch value := field.(type) {
+	case *string:
+		e.line.TextMember(name, *value)
+	case *time.Time:
+		e.line.TimeMember(name, *value, e.records.timeForm)
+	case *[]string:
+		e.line.TextMember(name, strings.Join(*value, ","))
+	default:
+		e.line.Name(name)
+		e.line.Value(field)
 	}
 }
 
 // raw writes a member whose name may need escape sequences.
-func (e *jsonEncoder[T]) raw(name string, value json.RawMessage) {
+func (e jsonEncoder[T]) raw(name string, value json.RawMessage) {
 	quoted := jsonText(name)
-	e.lines.Name(quoted[1 : len(quoted)-1])
-	e.lines.Value(value)
-}
-
-// Select returns the columns with these names, in this order, or all of them without a name.
-func (r Records[T]) Select(names []string) ([]Column[T], error) {
-	if names == nil {
-		return r.Columns, nil
-	}
-	var known []string
-	for _, c := range r.Columns {
-		known = append(known, c.Name)
-	}
-	var selected []Column[T]
-	for i, name := range names {
-		at := slices.Index(known, name)
-		switch {
-		case at < 0:
-			return nil, usage("%q is not a column of %s; the columns are %s", name, r.Name, strings.Join(known, ", "))
-		case slices.Contains(names[:i], name):
-			return nil, usage("%q is named twice", name)
-		}
-		selected = append(selected, r.Columns[at])
-	}
-	return selected, nil
+	e.line.Name(string(quoted[1 : len(quoted)-1]))
+	e.line.Value(value)
 }

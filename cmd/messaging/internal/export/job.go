@@ -1,67 +1,77 @@
 package export
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/base64"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
+	"strings"
 	"time"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
 )
 
-// job holds the files of an export.
+// job is what an export writes to, and how far it is.
 type job struct {
 	options  Options
-	part     *output
+	to       io.Writer
+	part     *os.File // to, unless it is stdout
 	resume   *os.File // nil for a stream
+	size     int64    // of what was written
 	cursor   string   // where this run begins
-	seen     seen
+	seen     map[id]struct{}
+	fresh    []byte // the ids since the last checkpoint
 	progress Progress
 	last     time.Time // of the last checkpoint
 }
 
-// start is the first line of the .resume file: what a later run must have in common.
-type start struct {
-	Records string   `json:"records"`
-	Format  Format   `json:"format"`
-	Columns []string `json:"columns"`
-	Safe    bool     `json:"spreadsheet_safe"`
-	Service string   `json:"service"`
-}
+// id is the beginning of the sha256 of what identifies a record. It is long enough that two of them are not equal by chance.
+type id [12]byte
 
-// checkpoint is any other line. The first Bytes bytes of the .part file are the rows before
-// the page at Cursor. IDs are the hashes of the ids since the line before.
+// checkpoint is a line of the .resume file, after the first: it says what a later run must have in common. The first Bytes
+// bytes of the .part file are the rows before the page at Cursor. IDs are those since the line before.
 type checkpoint struct {
 	Cursor   string `json:"cursor"`
 	Bytes    int64  `json:"bytes"`
 	Rows     int    `json:"rows"`
 	Repeated int    `json:"repeated"`
-	IDs      []byte `json:"ids,omitempty"`
+	IDs      []byte `json:"ids"`
 }
 
-// open creates the files of an export, or opens those of one that was stopped.
-func open(records string, o Options) (*job, error) {
-	j := &job{options: o, last: time.Now()}
-	first := start{records, o.Format, o.Columns, o.SpreadsheetSafe, o.Service}
-	var err error
-	if j.resume, err = os.OpenFile(o.resumePath(), openFlags(o), 0o600); err != nil {
+// openStream returns the job of stdout, a pipe or a device.
+func openStream(o Options) (j *job, err error) {
+	if o.Resume {
+		return nil, usage("%s is no file that could be resumed", o.To)
+	}
+	j = &job{options: o, to: o.Stdout, seen: map[id]struct{}{}, last: time.Now()}
+	if o.Stdout == nil {
+		j.part, err = os.OpenFile(o.To, os.O_WRONLY, 0)
+		j.to = j.part
+	}
+	return j, err
+}
+
+// openFiles creates the files of an export, or opens those of one that was stopped.
+func openFiles(records string, o Options) (j *job, err error) {
+	j = &job{options: o, seen: map[id]struct{}{}, last: time.Now()}
+	flags := os.O_RDWR | os.O_CREATE
+	if !o.Resume {
+		flags |= os.O_TRUNC
+	}
+	if j.resume, err = os.OpenFile(o.resumePath(), flags, 0o600); err != nil {
 		return nil, err
 	}
-	part, err := os.OpenFile(o.partPath(), openFlags(o), 0o600)
-	if err != nil {
-		return nil, errors.Join(err, j.close())
+	if j.part, err = os.OpenFile(o.partPath(), flags, 0o600); err != nil {
+		return nil, errors.Join(err, j.resume.Close())
 	}
-	j.part = newOutput(part)
+	j.to = j.part
 	if o.Resume {
-		err = j.load(first)
+		err = j.load(o.describe(records))
 	} else {
-		err = j.appendLine(first)
+		err = j.record(o.describe(records))
 	}
 	if err != nil {
 		return nil, errors.Join(err, j.close())
@@ -69,56 +79,40 @@ func open(records string, o Options) (*job, error) {
 	return j, nil
 }
 
-func openFlags(o Options) int {
-	if o.Resume {
-		return os.O_RDWR | os.O_CREATE
+// describe says what an export and a run that resumes it must have in common.
+func (o Options) describe(records string) string {
+	what := records + " of " + o.Service + " as " + string(o.Format)
+	if o.Columns != nil {
+		what += " with the columns " + strings.Join(o.Columns, ",")
 	}
-	return os.O_RDWR | os.O_CREATE | os.O_TRUNC
+	if o.SpreadsheetSafe {
+		what += " for spreadsheets"
+	}
+	return what
 }
 
 // load reads the .resume file, and cuts both files back to the last checkpoint.
-func (j *job) load(first start) error {
+func (j *job) load(now string) error {
 	decoder := json.NewDecoder(j.resume)
-	var earlier start
-	if err := decoder.Decode(&earlier); err != nil {
+	var began string
+	if err := decoder.Decode(&began); err != nil {
 		return usage("%s holds no checkpoint; pass --overwrite to start again", j.resume.Name())
 	}
-	if err := earlier.fits(first); err != nil {
-		return err
+	if began != now {
+		return usage("the unfinished export is of %s, and this one is of %s; repeat the first command with --resume, or pass --overwrite "+
+			"to start again", began, now)
 	}
-	var last checkpoint
+	var last, next checkpoint
 	valid := decoder.InputOffset()
-	for {
-		var next checkpoint
-		if err := decoder.Decode(&next); err != nil {
-			break // the end, or a line that was cut off
-		}
+	for decoder.Decode(&next) == nil { // until the end, or a line that was cut off
 		last, valid = next, decoder.InputOffset()
-		j.seen.load(next.IDs)
+		for ids := next.IDs; len(ids) >= len(id{}); ids = ids[len(id{}):] {
+			j.seen[id(ids)] = struct{}{}
+		}
 	}
-	j.cursor, j.progress = last.Cursor, Progress{Rows: last.Rows, Resumed: last.Rows, Repeated: last.Repeated}
-	if err := cut(j.resume, valid); err != nil {
-		return err
-	}
-	if _, err := j.resume.WriteString("\n"); err != nil {
-		return err
-	}
-	j.part.size = last.Bytes
-	return cut(j.part.file, last.Bytes)
-}
-
-// fits returns an error if an export that began with one start cannot go on with another.
-func (s start) fits(now start) error {
-	const again = "; repeat the first command with --resume, or pass --overwrite to start again"
-	switch {
-	case s.Service != now.Service:
-		return usage("the unfinished export is from %s, not from %s"+again, s.Service, now.Service)
-	case s.Records != now.Records:
-		return usage("the unfinished export is of %s, not of %s"+again, s.Records, now.Records)
-	case s.Format != now.Format || s.Safe != now.Safe || !slices.Equal(s.Columns, now.Columns):
-		return usage("the unfinished export has other columns or another format" + again)
-	}
-	return nil
+	j.cursor, j.size = last.Cursor, last.Bytes
+	j.progress = Progress{Rows: last.Rows, Resumed: last.Rows, Repeated: last.Repeated}
+	return errors.Join(cut(j.resume, valid), cut(j.part, last.Bytes))
 }
 
 // cut shortens a file, and goes to its end.
@@ -137,96 +131,87 @@ func cut(file *os.File, size int64) error {
 	return err
 }
 
+// isNew reports whether no record with this id was exported, and remembers it.
+func (j *job) isNew(name string) bool {
+	sum := sha256.Sum256([]byte(name))
+	now := id(sum[:])
+	if _, seen := j.seen[now]; seen {
+		return false
+	}
+	j.seen[now] = struct{}{}
+	j.fresh = append(j.fresh, now[:]...)
+	return true
+}
+
+func (j *job) write(lines []byte) error {
+	n, err := j.to.Write(lines)
+	if j.size += int64(n); err != nil {
+		return fmt.Errorf("cannot write %s: %w", j.options.To, err)
+	}
+	return nil
+}
+
 // checkpoint records that the rows before a page are written. The rows reach the disk
 // before the line about them.
 func (j *job) checkpoint(cursor string) error {
-	hashes := j.seen.fresh
-	j.seen.fresh, j.last = hashes[:0], time.Now()
+	ids := j.fresh
+	j.fresh, j.last = ids[:0], time.Now()
 	if j.resume == nil {
 		return nil
 	}
-	if err := j.part.sync(); err != nil {
+	if err := j.part.Sync(); err != nil {
 		return err
 	}
-	return j.appendCheckpoint(checkpoint{Cursor: cursor, Bytes: j.part.size, Rows: j.progress.Rows, Repeated: j.progress.Repeated}, hashes)
+	return j.record(checkpoint{cursor, j.size, j.progress.Rows, j.progress.Repeated, ids})
 }
 
-// appendCheckpoint appends a checkpoint with ids. They can be several megabytes, which
-// encoding/json would hold more than once.
-func (j *job) appendCheckpoint(line checkpoint, ids []byte) error {
-	text, err := json.Marshal(line)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(j.resume, 64<<10)
-	_, _ = w.Write(bytes.TrimSuffix(text, []byte("}"))) // Flush returns the first error
-	_, _ = w.WriteString(`,"ids":"`)
-	encoder := base64.NewEncoder(base64.StdEncoding, w)
-	_, _ = encoder.Write(ids)
-	_ = encoder.Close()
-	_, _ = w.WriteString("\"}\n")
-	return errors.Join(w.Flush(), j.resume.Sync())
+// record appends a line to the .resume file.
+func (j *job) record(line any) error {
+	return errors.Join(json.NewEncoder(j.resume).Encode(line), j.resume.Sync())
 }
 
-func (j *job) appendLine(line any) error {
-	text, err := json.Marshal(line)
-	if err != nil {
+// stop closes the files after an error, and records the page that could not be read. It
+// removes them if there is nothing to resume.
+func (j *job) stop(err error) error {
+	failed, isPage := errors.AsType[*messaging.PageError](err)
+	switch {
+	case j.resume == nil:
+		return errors.Join(err, j.close())
+	case j.progress.Rows == 0:
+		return errors.Join(err, j.close(), os.Remove(j.part.Name()), os.Remove(j.resume.Name()))
+	case !isPage || errors.Is(err, messaging.ErrBadCursor): // the next run would fail at the same page
+		return errors.Join(err, j.close())
+	}
+	if err := errors.Join(j.checkpoint(failed.Cursor), j.close()); err != nil {
 		return err
 	}
-	_, err = j.resume.Write(append(text, '\n'))
-	return errors.Join(err, j.resume.Sync())
+	return &StoppedError{err}
 }
 
 // finish gives the complete file its name.
 func (j *job) finish() error {
+	if j.resume == nil {
+		return j.close()
+	}
 	place, err := files.Find(j.options.To)
-	err = errors.Join(err, j.part.buffer.Flush(), j.resume.Close())
 	if err == nil && !j.options.Overwrite && place.Exists {
-		err = usage("%s was created in the meantime; the rows are in %s", j.options.To, j.options.partPath())
+		err = usage("%s was created in the meantime; the rows are in %s", j.options.To, j.part.Name())
 	}
 	if err != nil {
-		return errors.Join(err, j.part.file.Close())
+		return errors.Join(err, j.close())
 	}
-	if err := place.Put(j.part.file); err != nil {
+	if err := errors.Join(j.resume.Close(), place.Put(j.part)); err != nil {
 		return err
 	}
-	return os.Remove(j.options.resumePath())
+	return os.Remove(j.resume.Name())
 }
 
 // close closes the files.
-func (j *job) close() error {
-	var err error
-	if j.part != nil {
-		err = j.part.file.Close()
+func (j *job) close() (err error) {
+	for _, file := range []*os.File{j.part, j.resume} {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
 	}
-	return errors.Join(err, j.resume.Close())
-}
-
-// discard closes and removes the files.
-func (j *job) discard() error {
-	return errors.Join(j.close(), os.Remove(j.options.partPath()), os.Remove(j.options.resumePath()))
-}
-
-// output is the file of the rows. It counts what is written.
-type output struct {
-	file   *os.File
-	buffer *bufio.Writer
-	size   int64
-}
-
-func newOutput(file *os.File) *output {
-	return &output{file: file, buffer: bufio.NewWriterSize(file, 64<<10)}
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	n, err := o.buffer.Write(p)
-	o.size += int64(n)
-	if err != nil {
-		err = fmt.Errorf("cannot write %s: %w", o.file.Name(), err)
-	}
-	return n, err
-}
-
-func (o *output) sync() error {
-	return errors.Join(o.buffer.Flush(), o.file.Sync())
+	return err
 }

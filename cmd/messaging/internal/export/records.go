@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,150 +21,121 @@ const perPage = 100
 type Records[T any] struct {
 	// Name is that of the list, such as "customers".
 	Name    string
-	Columns []Column[T]
-	// ID appends what identifies a record that is listed twice because the pages shifted. A
-	// record without it is never left out.
-	ID func(buffer []byte, record *T) []byte
-	// Extra are the members that the models have no field for.
-	Extra func(*T) map[string]json.RawMessage
-	Pages func(ctx context.Context, client *messaging.Client, cursor string) pages[T]
+	columns []column[T]
+	// timeForm is how the service writes times. In CSV, all lists have the same.
+	timeForm string
+	// id identifies a record that is listed twice because the pages shifted. A record without it is never left out.
+	id func(*T) string
+	// extra are the members that the models have no field for.
+	extra func(*T) map[string]json.RawMessage
+	pages func(ctx context.Context, client *messaging.Client, cursor string) iter.Seq2[*messaging.Page[T], error]
 }
 
-// pages are the pages of a list. An error is the last element.
-type pages[T any] = iter.Seq2[*messaging.Page[T], error]
-
-// Column is a column of the records, with the name that the service uses.
-type Column[T any] struct {
-	Name string
-	// append appends the value of a record as CSV has it, without quotes.
-	append func(buffer []byte, record *T) []byte
-	// member writes the member that MarshalJSON writes. Without one, the column is of CSV alone.
-	member func(w *wire.Writer, record *T)
+// column is a column of the records, with the name that the service uses. field returns a pointer to its value, which needs
+// no memory.
+type column[T any] struct {
+	name  string
+	field func(*T) any
 }
 
-func textColumn[T any](name string, get func(*T) string) Column[T] {
-	return Column[T]{name, func(buffer []byte, record *T) []byte { return append(buffer, get(record)...) },
-		func(w *wire.Writer, record *T) { w.TextMember(name, get(record)) }}
-}
-
-// timeColumn has a form for JSON. In CSV, all times have the same.
-func timeColumn[T any](name, form string, get func(*T) time.Time) Column[T] {
-	return Column[T]{name, func(buffer []byte, record *T) []byte { return wire.AppendTime(buffer, get(record), time.RFC3339) },
-		func(w *wire.Writer, record *T) { w.TimeMember(name, get(record), form) }}
-}
-
-func countColumn[T any](name string, get func(*T) int) Column[T] {
-	value := func(buffer []byte, record *T) []byte { return strconv.AppendInt(buffer, int64(get(record)), 10) }
-	return Column[T]{name, value, func(w *wire.Writer, record *T) {
-		w.Name(name)
-		_, _ = w.Write(value(nil, record)) // it returns no error
-	}}
-}
-
-// extra is the name of the column with the members that the models have no field for.
+// extra is the column of CSV with the members that the models have no field for.
 const extra = "extra"
 
-func extraColumn[T any](get func(*T) map[string]json.RawMessage) Column[T] {
-	return Column[T]{Name: extra, append: func(buffer []byte, record *T) []byte {
-		if members := get(record); len(members) > 0 {
-			return append(buffer, jsonText(members)...)
-		}
-		return buffer
-	}}
+// Columns are the names of the columns.
+func (r Records[T]) Columns() (names []string) {
+	for _, c := range r.columns {
+		names = append(names, c.name)
+	}
+	return append(names, extra)
 }
 
-// jsonText returns a value as JSON. The values here come from JSON.
-func jsonText(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return ""
+// choose returns the columns with these names, in this order, or all of them without a name.
+func (r Records[T]) choose(names []string) ([]column[T], error) {
+	all := append(slices.Clone(r.columns), column[T]{extra, func(record *T) any { return r.extra(record) }})
+	if names == nil {
+		return all, nil
 	}
-	return string(text)
+	var chosen []column[T]
+	for i, name := range names {
+		at := slices.Index(r.Columns(), name)
+		switch {
+		case at < 0:
+			return nil, usage("%q is not a column of %s; the columns are %s", name, r.Name, strings.Join(r.Columns(), ", "))
+		case slices.Contains(names[:i], name):
+			return nil, usage("%q is named twice", name)
+		}
+		chosen = append(chosen, all[at])
+	}
+	return chosen, nil
 }
 
 // Customers are the customers of the account.
 var Customers = Records[messaging.Customer]{
-	Name: "customers",
-	Columns: []Column[messaging.Customer]{
-		textColumn("customer_id", func(c *messaging.Customer) string { return c.CustomerID }),
-		textColumn("email", func(c *messaging.Customer) string { return c.Email }),
-		textColumn("first_name", func(c *messaging.Customer) string { return c.FirstName }),
-		textColumn("last_name", func(c *messaging.Customer) string { return c.LastName }),
-		textColumn("phone_no", func(c *messaging.Customer) string { return c.PhoneNo }),
-		textColumn("providers", func(c *messaging.Customer) string { return strings.Join(c.Providers, ",") }),
-		timeColumn("customer_created_at", time.RFC3339, func(c *messaging.Customer) time.Time { return c.CreatedAt }),
-		timeColumn("updated_at", time.RFC3339, func(c *messaging.Customer) time.Time { return c.UpdatedAt }),
-		timeColumn("last_interaction", time.RFC3339, func(c *messaging.Customer) time.Time { return c.LastInteraction }),
-		extraColumn(func(c *messaging.Customer) map[string]json.RawMessage { return c.Extra }),
+	Name:     "customers",
+	timeForm: time.RFC3339,
+	columns: []column[messaging.Customer]{
+		{"customer_id", func(c *messaging.Customer) any { return &c.CustomerID }},
+		{"email", func(c *messaging.Customer) any { return &c.Email }},
+		{"first_name", func(c *messaging.Customer) any { return &c.FirstName }},
+		{"last_name", func(c *messaging.Customer) any { return &c.LastName }},
+		{"phone_no", func(c *messaging.Customer) any { return &c.PhoneNo }},
+		{"providers", func(c *messaging.Customer) any { return &c.Providers }},
+		{"customer_created_at", func(c *messaging.Customer) any { return &c.CreatedAt }},
+		{"updated_at", func(c *messaging.Customer) any { return &c.UpdatedAt }},
+		{"last_interaction", func(c *messaging.Customer) any { return &c.LastInteraction }},
 	},
-	ID: func(buffer []byte, c *messaging.Customer) []byte {
+	id: func(c *messaging.Customer) string {
 		if c.CustomerID != "" {
-			return append(append(buffer, "id:"...), c.CustomerID...)
+			return "id:" + c.CustomerID
 		}
-		return append(buffer, c.Email...)
+		return c.Email
 	},
-	Extra: func(c *messaging.Customer) map[string]json.RawMessage { return c.Extra },
-	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.Customer] {
+	extra: func(c *messaging.Customer) map[string]json.RawMessage { return c.Extra },
+	pages: func(ctx context.Context, client *messaging.Client, cursor string) iter.Seq2[*messaging.Page[messaging.Customer], error] {
 		return client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: perPage, Cursor: cursor})
 	},
 }
 
 // Events are the definitions of events.
 var Events = Records[messaging.Event]{
-	Name: "events",
-	Columns: []Column[messaging.Event]{
-		textColumn("id", func(e *messaging.Event) string { return e.ID }),
-		textColumn("name", func(e *messaging.Event) string { return e.Name }),
-		textColumn("description", func(e *messaging.Event) string { return e.Description }),
-		{
-			"parameters", func(buffer []byte, e *messaging.Event) []byte { return append(buffer, jsonText(e.Parameters)...) },
-			func(w *wire.Writer, e *messaging.Event) {
-				w.Name("parameters")
-				w.Value(e.Parameters)
-			},
-		},
-		timeColumn("created_at", wire.MicrosecondForm, func(e *messaging.Event) time.Time { return e.CreatedAt }),
-		extraColumn(func(e *messaging.Event) map[string]json.RawMessage { return e.Extra }),
+	Name:     "events",
+	timeForm: wire.MicrosecondForm,
+	columns: []column[messaging.Event]{
+		{"id", func(e *messaging.Event) any { return &e.ID }},
+		{"name", func(e *messaging.Event) any { return &e.Name }},
+		{"description", func(e *messaging.Event) any { return &e.Description }},
+		{"parameters", func(e *messaging.Event) any { return &e.Parameters }},
+		{"created_at", func(e *messaging.Event) any { return &e.CreatedAt }},
 	},
-	ID:    func(buffer []byte, e *messaging.Event) []byte { return append(buffer, e.ID...) },
-	Extra: func(e *messaging.Event) map[string]json.RawMessage { return e.Extra },
-	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.Event] {
+	id:    func(e *messaging.Event) string { return e.ID },
+	extra: func(e *messaging.Event) map[string]json.RawMessage { return e.Extra },
+	pages: func(ctx context.Context, client *messaging.Client, cursor string) iter.Seq2[*messaging.Page[messaging.Event], error] {
 		return client.Events.Pages(ctx, messaging.EventListParams{PerPage: perPage, Cursor: cursor})
 	},
 }
 
 // Messages are the transactional messages, with their delivery counts.
 var Messages = Records[messaging.TransactionalMessage]{
-	Name: "messages",
-	Columns: []Column[messaging.TransactionalMessage]{
-		textColumn("id", func(m *messaging.TransactionalMessage) string { return m.ID }),
-		textColumn("channel", func(m *messaging.TransactionalMessage) string { return string(m.Channel) }),
-		textColumn("subject", func(m *messaging.TransactionalMessage) string { return m.Subject }),
-		textColumn("title", func(m *messaging.TransactionalMessage) string { return m.Title }),
-		textColumn("message", func(m *messaging.TransactionalMessage) string { return m.Message }),
-		{
-			"message_type", func(buffer []byte, m *messaging.TransactionalMessage) []byte {
-				if m.MessageType == nil {
-					return buffer
-				}
-				return append(buffer, *m.MessageType...)
-			},
-			func(w *wire.Writer, m *messaging.TransactionalMessage) {
-				w.Name("message_type")
-				w.Value(m.MessageType)
-			},
-		},
-		timeColumn("created_at", wire.LocalForm, func(m *messaging.TransactionalMessage) time.Time { return m.CreatedAt }),
-		countColumn("total_sent", func(m *messaging.TransactionalMessage) int { return m.TotalSent }),
-		countColumn("total_delivered", func(m *messaging.TransactionalMessage) int { return m.TotalDelivered }),
-		countColumn("total_failed", func(m *messaging.TransactionalMessage) int { return m.TotalFailed }),
-		countColumn("total_complained", func(m *messaging.TransactionalMessage) int { return m.TotalComplained }),
-		countColumn("total_bounced", func(m *messaging.TransactionalMessage) int { return m.TotalBounced }),
-		extraColumn(func(m *messaging.TransactionalMessage) map[string]json.RawMessage { return m.Extra }),
+	Name:     "messages",
+	timeForm: wire.LocalForm,
+	columns: []column[messaging.TransactionalMessage]{
+		{"id", func(m *messaging.TransactionalMessage) any { return &m.ID }},
+		{"channel", func(m *messaging.TransactionalMessage) any { return (*string)(&m.Channel) }},
+		{"subject", func(m *messaging.TransactionalMessage) any { return &m.Subject }},
+		{"title", func(m *messaging.TransactionalMessage) any { return &m.Title }},
+		{"message", func(m *messaging.TransactionalMessage) any { return &m.Message }},
+		{"message_type", func(m *messaging.TransactionalMessage) any { return &m.MessageType }},
+		{"created_at", func(m *messaging.TransactionalMessage) any { return &m.CreatedAt }},
+		{"total_sent", func(m *messaging.TransactionalMessage) any { return &m.TotalSent }},
+		{"total_delivered", func(m *messaging.TransactionalMessage) any { return &m.TotalDelivered }},
+		{"total_failed", func(m *messaging.TransactionalMessage) any { return &m.TotalFailed }},
+		{"total_complained", func(m *messaging.TransactionalMessage) any { return &m.TotalComplained }},
+		{"total_bounced", func(m *messaging.TransactionalMessage) any { return &m.TotalBounced }},
 	},
-	ID:    func(buffer []byte, m *messaging.TransactionalMessage) []byte { return append(buffer, m.ID...) },
-	Extra: func(m *messaging.TransactionalMessage) map[string]json.RawMessage { return m.Extra },
-	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.TransactionalMessage] {
+	id:    func(m *messaging.TransactionalMessage) string { return m.ID },
+	extra: func(m *messaging.TransactionalMessage) map[string]json.RawMessage { return m.Extra },
+	pages: func(ctx context.Context, client *messaging.Client,
+		cursor string) iter.Seq2[*messaging.Page[messaging.TransactionalMessage], error] {
 		return client.Transactional.Pages(ctx, messaging.TransactionalListParams{PerPage: perPage, Cursor: cursor})
 	},
 }
