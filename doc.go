@@ -48,17 +48,14 @@
 //     that the response could not be read.
 //
 // [DeliveryNotSent] is reported only if it is certain. Neither the type of an error nor a
-// 503 proves that nothing was done: a gateway can return a 503 after the service has
-// done the work. The transport that a [Client] creates by default sends nothing after
-// it has failed to get a connection.
+// 503 proves it: a gateway can return a 503 after the service has done the work. With the
+// transport that a [Client] creates by default, nothing is sent later if connecting fails.
 //
-// A custom transport is one that is passed with [WithHTTPClient], or one that your
-// program has assigned to [http.DefaultTransport]. It may still send a request after it
-// has returned an error. So when it returns an error, the client makes the body of the
-// request unreadable. If the request has a body, and by then the transport had neither
-// read any of it nor reported to [net/http/httptrace] that it wrote headers, the request
-// can never be sent, and the client reports [DeliveryNotSent]. In all other cases,
-// including every request without a body, it reports [DeliveryUnknown].
+// With your own transport, an error counts as not sent only if the transport never touched
+// the body of the request. The client then makes the body unreadable, so that it cannot be
+// sent later. Any other error of your transport, and any error of a request without a body,
+// is [DeliveryUnknown]. Your own transport is one that you pass with [WithHTTPClient], or
+// assign to [http.DefaultTransport].
 //
 // # Contexts
 //
@@ -84,8 +81,8 @@
 // [errors.As] to read the details. Test for [ErrCustomerNotFound] and [ErrEventNotFound]
 // before [ErrNotFound], because they match ErrNotFound as well.
 //
-// Error texts name the operation. They never contain the API key or a URL. They contain
-// personal data only if the service's own message does.
+// Error texts name the operation. They contain neither the API key nor a URL, and no
+// personal data except what the service itself wrote in its message.
 //
 // # Failures and retries
 //
@@ -98,7 +95,7 @@
 //	not begun: malformed API key                         not sent  FixSetup    FixSetup
 //	no connection (temporary)                            not sent  Retry       Retry
 //	no connection: host, certificate or proxy            not sent  FixSetup    FixSetup
-//	an unknown error of a custom transport               not sent  Retry       FixSetup (1)
+//	an unknown error of your own transport               not sent  Retry       FixSetup (1)
 //	connected, no response                               unknown   Retry       Check (1)
 //	connected, and the caller's context ended            unknown   Retry       Check (1)
 //	429                                                  rejected  Retry       Retry
@@ -118,56 +115,52 @@
 // FixRequest, even for a read. So is a lookup that does not find what was asked for, such as
 // [ErrCustomerNotFound] or [ErrEventDiffers].
 //
-// After a failure for which the table says Retry, the client itself retries the call, unless
-// the attempt was not begun. It does so only within the limits of the [RetryPolicy], of
-// [WithNotAfter] and of the call's context. So unless you pass WithRepeatableSend, a call is
-// retried only if doing so cannot make it take effect twice. A call that ends because of
-// WithNotAfter is FixRequest.
+// The client itself retries where the table says Retry, unless the key source, the limiter
+// or the context stopped the attempt before it began. Retries end with the [RetryPolicy],
+// [WithNotAfter] and the context of the call. A call that ends because of WithNotAfter is
+// FixRequest.
 //
 // The table assumes that the service has done nothing when it returns success false, 429, or
 // a 4xx other than 408 and 425. For 429, RFC 6585 suggests as much. The table also assumes
 // that the service never acts on an incomplete request body.
 //
-// The delivery of a call is the first of these that applies to any of its attempts:
-// accepted, unknown, rejected, not sent. A send whose delivery is unknown because of an
-// earlier attempt is Check, unless it is Retry with WithRepeatableSend. If the context ends
-// while a call waits to retry, the step is that of the failure before the wait.
+// The worst attempt decides what is reported: accepted, then unknown, then rejected,
+// then not sent. If the context ends while a call waits to retry, the step is that of the
+// failure before the wait.
 //
-// Redirects are not followed. With a custom transport, the rows about the connection apply
-// only if the transport fails before it reads the body. The set of failures that are retried
-// is not covered by semantic versioning.
+// Redirects are not followed. With your own transport, the rows about the connection apply
+// only if it fails before it reads the body. Which failures are retried may change in a
+// minor version.
 //
 // # Iteration
 //
 // All and Pages return iterators. An iterator sends nothing until you range over it, and
-// if you range over it again, it starts over. If a page fails, the iterator yields a
-// [*PageError] with a zero-value item, and ends. The items before that are valid. To
-// resume at the page that failed, pass the error's Cursor in the params of a new call.
+// a second range starts over. If a page fails, the iterator yields a [*PageError], and
+// ends. The items before it are valid. To resume at the page that failed, pass the error's
+// Cursor in the params of a new call.
 //
-// To resume after an error in your own code, or after a crash, range over Pages. Save
-// the Cursor of a page before you process its items: with that cursor, you get the same
-// page again, starting with its first item. So either process items in a way that can
-// be repeated, or undo what you have done for the unfinished page, as [examples/export]
-// does by truncating its file. When a page is done, save its Meta.NextPageCursor; after the
-// last page it is "".
+// To resume after a crash, range over Pages, and save the Cursor of a page before you
+// process its items. After a crash you get that page again, so overwrite or undo what you
+// did with it, as [examples/export] does by truncating its file. When a page is done, save
+// its Meta.NextPageCursor; after the last page it is "".
 //
 // Once the loop has reached the second page, each following page is fetched while the
 // loop works on the one before it; see [WithoutReadAhead]. Leaving the loop cancels a
 // request in progress and leaves no goroutine behind. Items that have been fetched are
 // yielded even after the context is done.
 //
-// A loop never stops early without an error, and never runs forever. An empty page does
-// not end it. The loop ends with [ErrBadCursor] if the cursor of the next page is
-// missing or was seen before, or after more than 100 empty pages in a row. The service
-// decides whether you see records that are added during the loop.
+// A loop never stops early without an error, and never runs forever. It ends with
+// [ErrBadCursor] if the cursor of the next page is missing or was seen before, or after more
+// than 100 empty pages in a row. The service decides whether you see records that are added
+// during the loop.
 //
 // # Validation
 //
 // Arguments are checked before anything is sent. The error lists every problem with its
 // JSON path, such as recipients.0.customers.1.email. [WithoutValidation] skips the
 // checks for missing required fields and malformed values. It does not skip the checks
-// for values that the service would misread or silently ignore, such as a filter that it
-// would read as selecting customers you did not name, or a timestamp that it would drop.
+// for what the service would misread or silently ignore, such as an empty filter, which
+// would select everyone, or a timestamp that it would drop.
 //
 // # Preparing and guarding sends
 //
@@ -218,7 +211,7 @@
 // failures.
 //
 // Seven small modules are linked into your program. github.com/hashicorp/go-retryablehttp,
-// which uses github.com/hashicorp/go-cleanhttp, runs the loop of retries.
+// which uses github.com/hashicorp/go-cleanhttp, does the retries.
 // github.com/google/go-querystring writes the queries of lists. github.com/go-faster/jx, which
 // uses github.com/go-faster/errors, github.com/segmentio/asm and golang.org/x/sys, reads
 // responses token by token.
@@ -232,8 +225,8 @@
 //
 // # Concurrency
 //
-// A [Client] is immutable and can be used by any number of goroutines. Params are
-// passed by value; what they point to must not change during the call.
+// A [Client] is immutable and can be used by any number of goroutines. Do not modify the
+// maps and slices in params during the call.
 //
 // An iterator fetches the next page in another goroutine. So everything that you give a
 // client (key source, rate limiter, guards, hooks, log handler, transport) must be safe
@@ -243,4 +236,4 @@
 package messaging
 
 // Version is the version of this package, sent in the User-Agent header.
-const Version = "0.2.0"
+const Version = "1.0.0-rc.1"

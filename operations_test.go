@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,4 +37,20 @@ func TestOperationsHaveAConstantEach(t *testing.T) {
 		want[constant] = op.Name
 	}
 	assert.Equal(t, want, declared, "the constants in operations.go, made from the names in internal/service")
+}
+
+// The table of the README names the route of every operation, in the order of the catalog.
+func TestReadmeListsEveryOperation(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	var listed, routes []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `((?:GET|POST) [^`]*)` \\|").FindAllStringSubmatch(string(readme), -1) {
+		listed = append(listed, row[1])
+	}
+	for operation := range service.All() {
+		if operation.Reads == nil {
+			routes = append(routes, operation.Route())
+		}
+	}
+	assert.Equal(t, routes, listed)
 }
