@@ -95,7 +95,7 @@
 //	not begun: malformed API key                         not sent  FixSetup    FixSetup
 //	no connection (temporary)                            not sent  Retry       Retry
 //	no connection: host, certificate or proxy            not sent  FixSetup    FixSetup
-//	an unknown error of your own transport               not sent  Retry       FixSetup (1)
+//	an unknown error from your transport                 not sent  Retry       FixSetup (1)
 //	connected, no response                               unknown   Retry       Check (1)
 //	connected, and the caller's context ended            unknown   Retry       Check (1)
 //	429                                                  rejected  Retry       Retry
