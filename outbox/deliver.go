@@ -91,12 +91,12 @@ func (d *delivery[Tx]) runOperation(ctx context.Context, operation string, keys 
 		if d.rate != nil {
 			want = 1
 		}
-		n := d.room.Acquire(ctx, want)
+		n := d.limit.Claims(ctx, want)
 		if n == 0 {
 			return nil
 		}
 		pass := d.breakers.Admit(operation, n, time.Now())
-		d.room.Release(n - pass.N)
+		d.limit.EndClaims(n - pass.N)
 		switch {
 		case pass.N == 0 && pass.Open:
 			return nil
@@ -110,7 +110,7 @@ func (d *delivery[Tx]) runOperation(ctx context.Context, operation string, keys 
 		}
 		if d.rate != nil {
 			if err := d.askLimiter(ctx); err != nil {
-				d.room.Release(pass.N)
+				d.limit.EndClaims(pass.N)
 				d.breakers.GiveBack(pass, pass.N)
 				return limiterError(ctx, err)
 			}

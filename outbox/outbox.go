@@ -25,9 +25,7 @@ type Outbox[Tx any] struct {
 	config
 	ledger   ledger.TxLedger[Tx]
 	client   *messaging.Client
-	room     *limit.Room  // for entries that are claimed and whose outcomes are not recorded
-	slots    *limit.Slots // for requests
-	bodies   *limit.Bodies
+	limit    *limit.Limit
 	breakers *breaker.Breakers
 	recorder *record.Recorder
 	woken    chan struct{} // holds a value if an entry was added
@@ -76,11 +74,9 @@ func New[Tx any](store Store[Tx], client *messaging.Client, opts ...Option) (*Ou
 		config:   c,
 		ledger:   l,
 		client:   client,
-		room:     limit.NewRoom(2 * c.inFlight),
-		slots:    limit.NewSlots(c.inFlight),
-		bodies:   limit.NewBodies(),
+		limit:    limit.New(c.inFlight),
 		breakers: breaker.New(c.timing.breaker, c.inFlight, c.logger),
-		recorder: record.New(l, c.logger, c.timing.stopGrace, c.inFlight/4),
+		recorder: record.New(l, c.logger, c.timing.stopGrace),
 		woken:    make(chan struct{}, 1),
 		alarms:   newAlarms(c.logger),
 	}, nil
@@ -112,12 +108,12 @@ func (o *Outbox[Tx]) List(ctx context.Context, f Filter) iter.Seq2[Entry, error]
 	return func(yield func(Entry, error) bool) {
 		filter, err := f.ledgerFilter()
 		for after, left := f.After, f.Limit; err == nil; {
-			limit := listBatch
+			size := listBatch
 			if f.Limit > 0 {
-				limit = min(left, listBatch)
+				size = min(left, listBatch)
 			}
 			var entries []ledger.Entry
-			if entries, err = o.ledger.List(ctx, filter, after, limit); err != nil {
+			if entries, err = o.ledger.List(ctx, filter, after, size); err != nil {
 				break
 			}
 			for _, e := range entries {
@@ -126,7 +122,7 @@ func (o *Outbox[Tx]) List(ctx context.Context, f Filter) iter.Seq2[Entry, error]
 				}
 				after = e.ID
 			}
-			if left -= len(entries); len(entries) < limit || f.Limit > 0 && left == 0 {
+			if left -= len(entries); len(entries) < size || f.Limit > 0 && left == 0 {
 				return
 			}
 		}

@@ -125,12 +125,12 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 	}
 	patience, cancel := context.WithTimeout(ctx, pausePatience)
 	defer cancel()
-	n := r.room.Acquire(patience, min(limit, r.inFlight))
+	n := r.limit.Claims(patience, min(limit, r.inFlight))
 	if n == 0 {
 		return progress{left: true, wait: time.Nanosecond}
 	}
 	chosen, pass := r.admit(due, n)
-	r.room.Release(n - pass.N)
+	r.limit.EndClaims(n - pass.N)
 	if pass.N == 0 {
 		return progress{left: true, idle: pass.Open, wait: pass.Wait, changed: pass.Changed}
 	}

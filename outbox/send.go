@@ -11,6 +11,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox/internal/breaker"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/limit"
 	"github.com/messaging-go/messaging/outbox/internal/record"
 )
 
@@ -47,10 +48,10 @@ type batch struct {
 // when claim returns. Each of the pass.N entries occupies room until its outcome is recorded.
 func (c *call[Tx]) claim(ctx context.Context, pass breaker.Pass, request ledger.Claim) (claimed []ledger.Position, err error) {
 	defer func() {
-		c.room.Release(pass.N - len(claimed))
+		c.limit.EndClaims(pass.N - len(claimed))
 		c.breakers.GiveBack(pass, pass.N-len(claimed))
 	}()
-	size, alone, err := c.bodies.Reserve(ctx)
+	taken, alone, err := c.limit.Bodies(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (c *call[Tx]) claim(ctx context.Context, pass breaker.Pass, request ledger.
 	b.deadline = b.begun.Add(c.sendTimeout)
 	_, _ = rand.Read(b.token[:]) // which never fails
 	request.Token, request.Lease, request.Limit = b.token, c.lease(), pass.N
-	request.Operation, request.MaxBytes, request.OneAnyway = pass.Operation, size, alone
+	request.Operation, request.MaxBytes, request.OneAnyway = pass.Operation, limit.ClaimBodies, alone
 	b.entries, err = withTimeout(ctx, func(ctx context.Context) ([]ledger.Claimed, error) { return c.ledger.Claim(ctx, request) })
 	if err != nil {
 		b.entries = nil
@@ -67,10 +68,10 @@ func (c *call[Tx]) claim(ctx context.Context, pass breaker.Pass, request ledger.
 		}
 	}
 	for _, entry := range b.entries {
-		size -= int64(len(entry.Body))
+		taken -= limit.Weigh(len(entry.Body))
 		claimed = append(claimed, entry.Position)
 	}
-	c.bodies.Release(size)
+	c.limit.EndBodies(taken)
 	c.send(ctx, b)
 	return claimed, err
 }
@@ -114,11 +115,11 @@ func expired(deadline, monotonic, wall time.Time) bool {
 // the entry no longer waits for its turn. Since the batch holds the entry until the last one
 // was sent, its body is taken out of it.
 func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claimed, done func()) {
-	defer c.room.Release(1)
-	size := int64(len(entry.Body))
+	defer c.limit.EndClaims(1)
+	weight := limit.Weigh(len(entry.Body))
 	outcome := c.attempt(ctx, b, entry, done)
 	entry.Body = nil
-	c.bodies.Release(size)
+	c.limit.EndBodies(weight)
 	if c.breakers.Report(b.pass, outcome.breaker, time.Now()) {
 		outcome.wait = 0 // the entry waits for the breaker instead
 	}
@@ -145,17 +146,17 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claime
 
 // attempt waits for a slot and sends one claimed entry, once.
 func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed, done func()) outcome {
-	acquired := c.slots.Acquire(entry.Urgent, b.ahead.Done(), b.pass.Recall)
+	acquired := c.limit.Slot(entry.Urgent, b.ahead.Done(), b.pass.Recall)
 	done()
 	switch {
 	case !acquired:
 		return returned(entry, c.whyReturned(b))
 	case entry.Denials >= maxDenials && entry.AcceptedSince:
-		c.slots.Release()
+		c.limit.EndSlot()
 		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryRejected, text: entry.Error, denials: entry.Denials,
 			breaker: breaker.Outcome{Kind: breaker.Nothing}}
 	}
-	defer c.slots.Release()
+	defer c.limit.EndSlot()
 	ctx, cancel := context.WithDeadline(ctx, b.deadline)
 	defer cancel()
 	p, err := c.unseal(ctx, ledger.Request{Operation: entry.Operation, Body: entry.Body, Sealed: entry.Sealed})
@@ -163,16 +164,16 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed, 
 	if err != nil {
 		return c.timing.unreadable(entry, err)
 	}
-	limit := b.deadline
+	until := b.deadline
 	if !entry.NotAfter.IsZero() {
-		limit = earlier(limit, b.begun.Add(entry.Left))
+		until = earlier(until, b.begun.Add(entry.Left))
 	}
 	switch {
 	case c.stopped():
 		return returned(entry, c.whyReturned(b))
-	case !expired(limit, time.Now(), time.Now()):
+	case !expired(until, time.Now(), time.Now()):
 		err = c.protected("the client", func() error {
-			_, err := c.client.Send(ctx, p, messaging.WithoutRetries(), messaging.WithNotAfter(limit))
+			_, err := c.client.Send(ctx, p, messaging.WithoutRetries(), messaging.WithNotAfter(until))
 			return err
 		})
 		if errors.Is(err, errPanic) { // of a guard, or of a transport that has sent the request
@@ -183,7 +184,7 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed, 
 			return c.timing.classify(entry, err)
 		}
 	}
-	if limit != b.deadline {
+	if until != b.deadline {
 		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryNotSent, text: ledger.ExpiredError, denials: entry.Denials,
 			breaker: breaker.Outcome{Kind: breaker.Nothing}}
 	}

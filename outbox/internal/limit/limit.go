@@ -1,201 +1,104 @@
 // Package limit has the limits of a process that sends entries: how many are claimed, how
-// many are sent at the same time, and how large their bodies are.
+// large their bodies are, and how many are sent at the same time.
 package limit
 
 import (
 	"context"
-	"slices"
-	"sync"
-	"time"
+
+	"golang.org/x/sync/semaphore"
 )
-
-// Room limits how many entries are claimed and not recorded.
-type Room struct {
-	turn chan struct{} // is held by the goroutine that acquires
-
-	mu        sync.Mutex
-	all, free int
-	wanted    int           // how much the goroutine that acquires waits for
-	enough    chan struct{} // holds a value if that much became free
-}
-
-const (
-	// gatherTime is how long a claim waits for more room, and gatherPart is for which part
-	// of all room. A claim costs much the same for one entry as for many.
-	gatherTime = 10 * time.Millisecond
-	gatherPart = 4
-)
-
-// NewRoom returns room for n entries.
-func NewRoom(n int) *Room {
-	return &Room{turn: make(chan struct{}, 1), all: n, free: n, enough: make(chan struct{}, 1)}
-}
-
-// Acquire waits until there is room and takes up to n. While most of the room is taken, it
-// waits a little for more, so that one claim takes what becomes free soon. Goroutines take
-// turns.
-func (r *Room) Acquire(ctx context.Context, n int) int {
-	select {
-	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
-	case <-ctx.Done():
-		return 0
-	}
-	if r.await(ctx.Done(), 1); ctx.Err() == nil {
-		gathering, cancel := context.WithTimeout(ctx, gatherTime)
-		r.await(gathering.Done(), min(n, r.all/gatherPart))
-		cancel()
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	taken := min(n, r.free)
-	r.free -= taken
-	return taken
-}
-
-// await waits until that much room is free, or until end.
-func (r *Room) await(end <-chan struct{}, wanted int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for r.free < wanted {
-		r.wanted = wanted
-		r.mu.Unlock()
-		select {
-		case <-r.enough:
-			r.mu.Lock()
-		case <-end:
-			r.mu.Lock()
-			return
-		}
-	}
-}
-
-// Release makes room for n entries.
-func (r *Room) Release(n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.free += n; r.free < r.wanted {
-		return
-	}
-	select {
-	case r.enough <- struct{}{}:
-	default:
-	}
-}
-
-// Slots limits how many requests are sent at the same time. Urgent entries come first.
-type Slots struct {
-	mu             sync.Mutex
-	free           int
-	urgent, others []chan struct{}
-}
-
-// NewSlots returns n slots.
-func NewSlots(n int) *Slots { return &Slots{free: n} }
-
-// Acquire waits for a slot. It returns false if end or recall is closed first.
-func (s *Slots) Acquire(urgent bool, end, recall <-chan struct{}) bool {
-	select {
-	case <-end:
-		return false
-	case <-recall:
-		return false
-	default:
-	}
-	s.mu.Lock()
-	if s.free > 0 {
-		s.free--
-		s.mu.Unlock()
-		return true
-	}
-	turn := make(chan struct{})
-	queue := &s.others
-	if urgent {
-		queue = &s.urgent
-	}
-	*queue = append(*queue, turn)
-	s.mu.Unlock()
-	select {
-	case <-turn:
-		select {
-		case <-end:
-		default:
-			return true
-		}
-	case <-end:
-	case <-recall:
-	}
-	s.mu.Lock()
-	i := slices.Index(*queue, turn)
-	if i >= 0 {
-		*queue = slices.Delete(*queue, i, i+1)
-	}
-	s.mu.Unlock()
-	if i < 0 { // its turn came at the same time
-		s.Release()
-	}
-	return false
-}
-
-// Release gives a slot back.
-func (s *Slots) Release() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, queue := range []*[]chan struct{}{&s.urgent, &s.others} {
-		if len(*queue) > 0 {
-			close((*queue)[0])
-			*queue = (*queue)[1:]
-			return
-		}
-	}
-	s.free++
-}
 
 const (
 	// maxBodies limits the size of the bodies that a process holds.
 	maxBodies = 64 << 20
-	// claimBodies limits the size of the bodies of one claim.
-	claimBodies = 8 << 20
-	// leastBodies is how much must be free for a claim, unless no body is held.
-	leastBodies = 1 << 20
+	// ClaimBodies limits the size of the bodies of one claim.
+	ClaimBodies = 8 << 20
+	// gatherPart is the part of the claims that a large claim waits for, because a claim
+	// costs much the same for one entry as for many.
+	gatherPart = 4
 )
 
-// Bodies limits the size of the bodies that are held.
-type Bodies struct {
-	mu      sync.Mutex
-	held    int64
-	changed chan struct{} // closed when held becomes smaller
+// Limit holds what is left of each limit.
+type Limit struct {
+	claims int
+	room   *semaphore.Weighted // for entries that are claimed and not recorded
+	bodies *semaphore.Weighted
+	slots  chan struct{} // holds a value for each request that can be sent
+	urgent chan struct{} // passes a slot to an urgent entry that waits for one
 }
 
-// NewBodies returns a limit of which nothing is held.
-func NewBodies() *Bodies { return &Bodies{changed: make(chan struct{})} }
-
-// Reserve waits until bodies can be read, and returns how much. alone is true if no other
-// body is held, so that one of any size can be read.
-func (b *Bodies) Reserve(ctx context.Context) (size int64, alone bool, err error) {
-	for {
-		b.mu.Lock()
-		left, changed := maxBodies-b.held, b.changed
-		if left >= leastBodies || b.held == 0 {
-			size, alone = min(left, claimBodies), b.held == 0
-			b.held += size
-			b.mu.Unlock()
-			return size, alone, nil
-		}
-		b.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return 0, false, ctx.Err()
-		case <-changed:
-		}
+// New returns the limits of a process that sends inFlight requests at a time. It claims twice
+// as many entries, so that the next ones are there when a request ends.
+func New(inFlight int) *Limit {
+	l := &Limit{claims: 2 * inFlight, room: semaphore.NewWeighted(2 * int64(inFlight)), bodies: semaphore.NewWeighted(maxBodies),
+		slots: make(chan struct{}, inFlight), urgent: make(chan struct{})}
+	for range inFlight {
+		l.slots <- struct{}{}
 	}
+	return l
 }
 
-// Release changes what is held by -size.
-func (b *Bodies) Release(size int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.held -= size
-	close(b.changed)
-	b.changed = make(chan struct{})
+// Claims takes room for up to n entries, and returns for how many. If there is less, it waits
+// for n or for a quarter of all room. It returns 0 if ctx ends first.
+func (l *Limit) Claims(ctx context.Context, n int) int {
+	if ctx.Err() == nil && l.room.TryAcquire(int64(n)) {
+		return n
+	}
+	n = min(n, max(l.claims/gatherPart, 1))
+	if l.room.Acquire(ctx, int64(n)) != nil {
+		return 0
+	}
+	return n
+}
+
+// EndClaims makes room for n entries.
+func (l *Limit) EndClaims(n int) { l.room.Release(int64(n)) }
+
+// Bodies waits until the bodies of a claim can be read, and returns how much is taken for
+// them. alone is true if no other body is held, so that one of any size can be read.
+func (l *Limit) Bodies(ctx context.Context) (taken int64, alone bool, err error) {
+	if l.bodies.TryAcquire(maxBodies) {
+		return maxBodies, true, nil
+	}
+	return ClaimBodies, false, l.bodies.Acquire(ctx, ClaimBodies)
+}
+
+// Weigh returns what a body of a size counts for.
+func Weigh(size int) int64 { return min(int64(size), maxBodies) }
+
+// EndBodies gives back what was taken.
+func (l *Limit) EndBodies(taken int64) { l.bodies.Release(taken) }
+
+// Slot waits until a request can be sent. Urgent ones come first. It returns false if end or
+// recall is closed first.
+func (l *Limit) Slot(urgent bool, end, recall <-chan struct{}) bool {
+	var first chan struct{}
+	if urgent {
+		first = l.urgent
+	}
+	select {
+	case <-end:
+		return false
+	case <-recall:
+		return false
+	default:
+	}
+	select {
+	case <-first:
+	case <-l.slots:
+	case <-end:
+		return false
+	case <-recall:
+		return false
+	}
+	return true
+}
+
+// EndSlot gives a slot back.
+func (l *Limit) EndSlot() {
+	select {
+	case l.urgent <- struct{}{}:
+	default:
+		l.slots <- struct{}{}
+	}
 }

@@ -19,19 +19,15 @@ type Recorder struct {
 	ledger ledger.Ledger
 	alarm  *alarm.Alarm
 	grace  time.Duration
-	enough int
 
-	more    chan struct{} // holds a value if the queue has enough
 	mu      sync.Mutex
 	queue   []*recording
 	writing bool
 }
 
-// New returns a Recorder that gives up when the stop was longer ago than grace. While many
-// outcomes arrive, it waits a little until there are enough for a transaction.
-func New(l ledger.Ledger, logger *slog.Logger, grace time.Duration, enough int) *Recorder {
-	return &Recorder{ledger: l, alarm: alarm.New(logger, "record outcomes"), grace: grace, enough: min(enough, recordBatch),
-		more: make(chan struct{}, 1)}
+// New returns a Recorder that gives up when the stop was longer ago than grace.
+func New(l ledger.Ledger, logger *slog.Logger, grace time.Duration) *Recorder {
+	return &Recorder{ledger: l, alarm: alarm.New(logger, "record outcomes"), grace: grace}
 }
 
 // recording is an outcome that is being recorded.
@@ -58,10 +54,9 @@ const (
 	wholeTries = 3
 	// shortestWait is the wait before the second try. It doubles with each try.
 	shortestWait = 50 * time.Millisecond
-	// gatherTime is how long a transaction waits for more outcomes after one that recorded
-	// several. A transaction costs much the same for one outcome as for many, and on SQLite
-	// it holds the only lock.
-	gatherTime = 10 * time.Millisecond
+	// pause is the time between two transactions while several outcomes arrive. A transaction
+	// costs much the same for one outcome as for many, and on SQLite it holds the only lock.
+	pause = 4 * time.Millisecond
 )
 
 // Record returns when the outcome is recorded, however long the database takes. It gives
@@ -81,12 +76,6 @@ func (r *Recorder) add(items ...*recording) {
 		r.writing = true
 		go r.write()
 	}
-	if len(r.queue) >= r.enough {
-		select {
-		case r.more <- struct{}{}:
-		default:
-		}
-	}
 }
 
 // write records outcomes until none are left. Recording an outcome again changes nothing,
@@ -94,7 +83,7 @@ func (r *Recorder) add(items ...*recording) {
 func (r *Recorder) write() {
 	for last := 0; ; {
 		if last > 1 {
-			r.gather()
+			time.Sleep(pause)
 		}
 		runtime.Gosched() // lets other sends that have ended join the batch
 		batch := r.next()
@@ -116,24 +105,6 @@ func (r *Recorder) write() {
 			time.AfterFunc(wait, func() { r.add(left...) })
 		}
 	}
-}
-
-// gather waits until the queue has enough, but not for long.
-func (r *Recorder) gather() {
-	over := time.After(gatherTime)
-	for r.queued() < r.enough {
-		select {
-		case <-r.more:
-		case <-over:
-			return
-		}
-	}
-}
-
-func (r *Recorder) queued() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.queue)
 }
 
 // next returns the outcomes of the next transaction.

@@ -33,7 +33,7 @@ func (s *slow) Settle(_ context.Context, outcomes []ledger.Outcome) ([]ledger.Se
 func TestOutcomesThatArriveOneAfterTheOtherAreRecordedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{takes: 2500 * time.Microsecond}
-		r := New(s, slog.New(slog.DiscardHandler), time.Second, 8)
+		r := New(s, slog.New(slog.DiscardHandler), time.Second)
 		var sends sync.WaitGroup
 		for range 64 {
 			time.Sleep(time.Millisecond)
@@ -44,14 +44,14 @@ func TestOutcomesThatArriveOneAfterTheOtherAreRecordedTogether(t *testing.T) {
 			})
 		}
 		sends.Wait()
-		time.Sleep(gatherTime) // until no more outcomes are waited for
+		time.Sleep(pause) // until no more outcomes are waited for
 		assert.LessOrEqual(t, len(s.batches), 12, "%d", s.batches)
 	})
 }
 
 func TestAnOutcomeIsRecordedAtOnceWhenNoOthersArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := New(new(slow), slog.New(slog.DiscardHandler), time.Second, 8)
+		r := New(new(slow), slog.New(slog.DiscardHandler), time.Second)
 		start := time.Now()
 		for range 3 {
 			_, _, err := r.Record(ledger.Outcome{}, new(Stop))
