@@ -55,8 +55,7 @@ var allowedImports = map[string][]string{
 	"otelmessaging/example": {".", "messagingtest", "otelmessaging"},
 	"outbox/...":            {".", "outbox/..."},
 	"outbox/examples/...":   {".", "messagingtest", "outbox/..."},
-	"outbox/torture":        {".", "internal/service", "outbox/..."},
-	"outbox/torture/...":    {".", "messagingtest", "internal/fake", "internal/service", "outbox/..."},
+	"outbox/torture/...":    {".", "internal/service", "outbox/..."},
 	"benchmarks/...":        {".", "benchmarks/..."},
 }
 

@@ -29,8 +29,6 @@ const largest = 6
 var exceptions = map[string]int{
 	root + "/cmd/messaging/internal/inspector": 37,
 	root + "/internal/exchange":                8,
-	root + "/outbox/torture":                   10,
-	root + "/outbox/torture/scaling":           7,
 }
 
 var errCycles = errors.New("too many files refer to each other in a circle")

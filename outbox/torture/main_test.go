@@ -1,32 +1,74 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
-	"time"
 
-	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/torture/internal/report"
 )
 
-func TestTheSummaryCountsWhatIsMissed(t *testing.T) {
-	for want, rows := range map[string][]row{
-		"no results":        nil,
-		"2 results, all ok": {{OK: true}, {OK: true}},
-		"3 results, 2 MISSED: the exit status is 1": {{OK: true}, {}, {}},
-	} {
-		if got := summary(rows); got != want {
-			t.Errorf("got %q, want %q", got, want)
+// TestMain lets the test binary be its own child processes.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && children[os.Args[1]] != nil {
+		if err := command(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// The faults that wait for leases, and those that start servers, run in the nightly checks.
+func TestQuickPartsFindNothingAndFillTheirColumns(t *testing.T) {
+	server := os.Getenv("MESSAGING_TEST_POSTGRES")
+	if server == "" && os.Getenv("CI") != "" {
+		t.Fatal("MESSAGING_TEST_POSTGRES is not set")
+	}
+	if server == "" {
+		t.Skip("MESSAGING_TEST_POSTGRES is not set")
+	}
+	short := regexp.MustCompile(`^faults: SIGTERM|^side by side: SKIP|^the client: (64|latency)|^processes|^size|^bloat`)
+	for _, table := range tables {
+		var rows []report.Row
+		for _, p := range parts(true, server, t.TempDir()) {
+			if p.Table != table.Name || !short.MatchString(p.String()) {
+				continue
+			}
+			found, err := do(t.Context(), p)
+			if err != nil {
+				t.Error(err)
+			}
+			rows = append(rows, found...)
+		}
+		if len(rows) == 0 {
+			t.Errorf("%s: no rows", table.Name)
+		}
+		for _, r := range rows {
+			if len(r.Cells) != len(table.Head) {
+				t.Errorf("%s: got %q for the columns %q", table.Name, r.Cells, table.Head)
+			}
 		}
 	}
 }
 
-func TestTheHistoryOfAnEntryIsInOrderAndLeavesOutTheOthers(t *testing.T) {
-	at := func(second int) time.Time { return time.Date(2026, 1, 1, 10, 0, second, 4000, time.Local) }
-	entry := outbox.Entry{Key: "order", Attempts: 2, State: outbox.Accepted, EnqueuedAt: at(10), SettledAt: at(51)}
-	moments := []moment{{at(5), "workers stopped", ""}, {at(20), "workers stopped", ""}, {at(40), "resent", "other"},
-		{at(45), "resent", "order"}, {at(55), "workers go on", ""}}
-	want := "order, 2 attempts, 10:00:10.000004 enqueued, 10:00:20.000004 workers stopped, 10:00:45.000004 resent, " +
-		"10:00:50.000004 carried out, 10:00:51.000004 accepted, 10:00:55.000004 workers go on, 10:00:56.000004 carried out"
-	if got := history(entry, moments, []time.Time{at(50), at(56)}); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+func TestEachPartHasATableAndEachTableHasItsPlace(t *testing.T) {
+	for _, p := range parts(true, "", "") {
+		if !slices.ContainsFunc(tables, func(table report.Table) bool { return table.Name == p.Table }) {
+			t.Errorf("part %q is for no table", p)
+		}
+	}
+	for _, table := range tables {
+		text, err := os.ReadFile(table.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "<!-- measured: " + table.Name + " -->\n| " + strings.Join(table.Head, " | ") + " |\n"; !strings.Contains(string(text), want) {
+			t.Errorf("%s lacks this table:\n%s", table.File, want)
+		}
 	}
 }

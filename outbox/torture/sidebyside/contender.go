@@ -1,11 +1,21 @@
-package main
+// Package sidebyside sends the same requests to the same service in several ways, while it
+// kills the process that sends them, and shows which requests were carried out twice. The ways
+// are this outbox, River, and a loop that locks rows.
+package sidebyside
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox/torture/internal/process"
+	"github.com/messaging-go/messaging/outbox/torture/internal/worker"
 )
 
 // contender is one way to send requests after the transaction that they belong to.
@@ -18,7 +28,7 @@ type contender interface {
 	// fill enqueues the requests of many keys.
 	fill(ctx context.Context, keys []string) error
 	// work sends requests until ctx ends.
-	work(context.Context, *messaging.Client) error
+	work(context.Context) error
 	// left returns how many requests are still to be sent.
 	left(context.Context) (int, error)
 	// unknown returns the keys of the requests that it lists as neither sent nor to be
@@ -29,86 +39,86 @@ type contender interface {
 
 // way is a contender before it is opened.
 type way struct {
-	// ID names it in the arguments of a worker, and Name in the table.
-	ID, Name string
-	// Module is its module, whose version is shown, or "".
-	Module string
-	// Settings are what differs from its defaults.
-	Settings string
-	// Listed is where a send is listed whose outcome is unknown.
-	Listed   string
-	Postgres bool
-	// Ours is true for this outbox.
-	Ours bool
-	open func(ctx context.Context, database string, inFlight int) (contender, error)
+	name string
+	// module is its module, whose version is shown, or "".
+	module string
+	onFile bool // in SQLite, and not on Postgres
+	// ours is true for this outbox.
+	ours bool
+	open func(ctx context.Context, database string, client *messaging.Client) (contender, error)
 }
 
 var ways = []way{
-	{ID: "sqlite", Name: "this outbox, SQLite", Ours: true,
-		Settings: "`WithInFlight(32)`, `WithSendTimeout(2s)`; the callers share a connection, since SQLite has one writer",
-		Listed:   "`Counts` and `List`", open: openSQLite},
-	{ID: "postgres", Name: "this outbox, Postgres", Ours: true, Settings: "`WithInFlight(32)`, `WithSendTimeout(2s)`", Postgres: true,
-		Listed: "`Counts` and `List`", open: openPostgres},
-	{ID: "river", Name: "River", Module: "github.com/riverqueue/river", Postgres: true,
-		Settings: "`InsertTx` with a unique key, the worker returns the error of the send; 32 workers, `FetchCooldown` 5 ms, " +
-			"`JobTimeout` 5 s and `RescueStuckJobsAfter` 10 s instead of an hour, so that the run ends; it records completed jobs in batches",
-		Listed: "nowhere: it is sent again", open: openRiver},
-	{ID: "loop", Name: "SKIP LOCKED loop", Postgres: true,
-		Settings: "32 goroutines, each with one row and one transaction; an error puts the row off for a second",
-		Listed:   "nowhere: it is sent again", open: openLoop},
-	{ID: "watermill", Name: "Watermill SQL forwarder", Module: "github.com/ThreeDotsLabs/watermill-sql/v4", Postgres: true,
-		Settings: "default schema and batch of 100, which is acknowledged as a whole; one message at a time and in order, " +
-			"as the forwarder does; `ResendInterval` 100 ms instead of a second",
-		Listed: "nowhere: it is sent again", open: openWatermill},
+	{name: "this outbox, SQLite", ours: true, onFile: true, open: openOurs},
+	{name: "this outbox, Postgres", ours: true, open: openOurs},
+	{name: "River", module: "github.com/riverqueue/river", open: openRiver},
+	{name: "SKIP LOCKED loop", open: openLoop},
 }
 
-func wayOf(id string) (way, error) {
-	for _, w := range ways {
-		if w.ID == id {
-			return w, nil
-		}
-	}
-	return way{}, fmt.Errorf("unknown way %q", id)
-}
+// inFlight is how many requests each way sends at a time.
+const inFlight = 32
 
-// version returns the version of the module, or "".
-func (w way) version() string {
+// String returns the name with the version.
+func (w way) String() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return ""
+		return w.name
 	}
 	for _, module := range info.Deps {
-		if module.Path == w.Module {
-			return module.Version
+		if module.Path == w.module {
+			return w.name + " " + strings.TrimPrefix(module.Version, "v")
 		}
 	}
-	return ""
+	return w.name
+}
+
+// Name is the name of the process that sends among the child processes of this program.
+const Name = "sidebyside"
+
+// task is what that process does.
+type task struct {
+	Way           int
+	Database, URL string
+}
+
+// Work is the main function of the process that sends.
+func Work(ctx context.Context, encoded string) error {
+	var t task
+	if err := json.Unmarshal([]byte(encoded), &t); err != nil {
+		return err
+	}
+	client, err := messaging.NewClient(t.URL, "test-key-1")
+	if err != nil {
+		return err
+	}
+	c, err := ways[t.Way].open(ctx, t.Database, client)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	process.Ready()
+	return c.work(ctx)
 }
 
 const createOrders = `CREATE TABLE orders (id text PRIMARY KEY, total bigint NOT NULL)`
 
-// keyOf returns the i-th key.
-func keyOf(i int) string { return fmt.Sprintf("order-%07d", i) }
-
-func keysOf(n int) []string {
-	keys := make([]string, n)
-	for i := range keys {
-		keys[i] = keyOf(i)
+func createOn(ctx context.Context, pool *pgxpool.Pool, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := pool.Exec(ctx, statement); err != nil {
+			return err
+		}
 	}
-	return keys
+	return nil
 }
 
-// eventID is the ID of the event that the requests trigger.
-const eventID = "0197c7f5-order-shipped"
-
-// request returns the request of a key.
-func request(key string) *messaging.Prepared {
-	p, err := messaging.EventTriggerParams{EventID: eventID, Email: "ada@example.com",
-		Values: map[string]any{"key": key, "carrier": "post"}}.Prepare()
-	if err != nil {
-		panic(err)
-	}
-	return p
+// order makes a change and enqueues its request, in one transaction.
+func order(ctx context.Context, pool *pgxpool.Pool, key string, enqueue func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `INSERT INTO orders VALUES ($1, 4711)`, key); err != nil {
+			return err
+		}
+		return enqueue(tx)
+	})
 }
 
 // stored is a request as the ways other than this outbox store it.
@@ -119,7 +129,7 @@ type stored struct {
 }
 
 func storedOf(key string) stored {
-	p := request(key)
+	p := worker.Request(key)
 	return stored{key, p.Operation(), p.Body()}
 }
 
@@ -127,7 +137,7 @@ func storedOf(key string) stored {
 func (s stored) send(ctx context.Context, client *messaging.Client) error {
 	p, err := messaging.ParsePrepared(s.Operation, s.Body)
 	if err != nil {
-		return err
+		return fmt.Errorf("stored request: %w", err)
 	}
 	_, err = client.Send(ctx, p)
 	return err

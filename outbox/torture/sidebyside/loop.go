@@ -1,4 +1,4 @@
-package main
+package sidebyside
 
 import (
 	"context"
@@ -15,18 +15,18 @@ import (
 // loop is an outbox as it is often written by hand: a row is locked, sent and marked in one
 // transaction, which is held during the send.
 type loop struct {
-	pool     *pgxpool.Pool
-	inFlight int
+	pool   *pgxpool.Pool
+	client *messaging.Client
 }
 
-func openLoop(ctx context.Context, database string, inFlight int) (contender, error) {
+func openLoop(ctx context.Context, database string, client *messaging.Client) (contender, error) {
 	config, err := pgxpool.ParseConfig(database)
 	if err != nil {
 		return nil, err
 	}
-	config.MaxConns = max(config.MaxConns, int32(inFlight)) // each send holds one
+	config.MaxConns = max(config.MaxConns, inFlight) // each send holds one
 	pool, err := pgxpool.NewWithConfig(ctx, config)
-	return &loop{pool, inFlight}, err
+	return &loop{pool, client}, err
 }
 
 func (l *loop) create(ctx context.Context) error {
@@ -64,12 +64,12 @@ func (l *loop) fill(ctx context.Context, keys []string) error {
 	return nil
 }
 
-func (l *loop) work(ctx context.Context, client *messaging.Client) error {
+func (l *loop) work(ctx context.Context) error {
 	var group sync.WaitGroup
-	for range l.inFlight {
+	for range inFlight {
 		group.Go(func() {
 			for ctx.Err() == nil {
-				if err := l.next(ctx, client); err != nil {
+				if err := l.next(ctx); err != nil {
 					select {
 					case <-ctx.Done():
 					case <-time.After(100 * time.Millisecond):
@@ -83,7 +83,7 @@ func (l *loop) work(ctx context.Context, client *messaging.Client) error {
 }
 
 // next sends one message.
-func (l *loop) next(ctx context.Context, client *messaging.Client) error {
+func (l *loop) next(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
 		var id int64
 		var s stored
@@ -92,7 +92,7 @@ func (l *loop) next(ctx context.Context, client *messaging.Client) error {
 		if err != nil {
 			return err
 		}
-		if err := s.send(ctx, client); err != nil {
+		if err := s.send(ctx, l.client); err != nil {
 			_, put := tx.Exec(ctx, `UPDATE message SET not_before = now() + interval '1 second' WHERE id = $1`, id)
 			return put
 		}

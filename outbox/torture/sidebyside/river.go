@@ -1,4 +1,4 @@
-package main
+package sidebyside
 
 import (
 	"context"
@@ -10,37 +10,28 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/messaging-go/messaging"
 )
 
 // jobs is River without an outbox: a job contains a request, and its worker sends it.
 type jobs struct {
-	pool     *pgxpool.Pool
-	client   *river.Client[pgx.Tx] // which only inserts
-	inFlight int
+	pool   *pgxpool.Pool
+	river  *river.Client[pgx.Tx] // which only inserts
+	client *messaging.Client
 }
 
-func openRiver(ctx context.Context, database string, inFlight int) (contender, error) {
+func openRiver(ctx context.Context, database string, client *messaging.Client) (contender, error) {
 	pool, err := pgxpool.New(ctx, database)
 	if err != nil {
 		return nil, err
 	}
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)})
-	return &jobs{pool, client, inFlight}, err
+	inserts, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)})
+	return &jobs{pool, inserts, client}, err
 }
 
-func (j *jobs) create(ctx context.Context) error {
-	migrator, err := rivermigrate.New(riverpgxv5.New(j.pool), nil)
-	if err != nil {
-		return err
-	}
-	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return err
-	}
-	return createOn(ctx, j.pool, createOrders)
-}
+// create needs only the table of the orders, since each database has those of River.
+func (j *jobs) create(ctx context.Context) error { return createOn(ctx, j.pool, createOrders) }
 
 // sendArgs are the arguments of a job. There is one job for a key, as there is one entry
 // in an outbox.
@@ -58,7 +49,7 @@ func (sendArgs) InsertOpts() river.InsertOpts {
 
 func (j *jobs) commit(ctx context.Context, key string) error {
 	return order(ctx, j.pool, key, func(tx pgx.Tx) error {
-		_, err := j.client.InsertTx(ctx, tx, sendArgs(storedOf(key)), nil)
+		_, err := j.river.InsertTx(ctx, tx, sendArgs(storedOf(key)), nil)
 		return err
 	})
 }
@@ -69,7 +60,7 @@ func (j *jobs) fill(ctx context.Context, keys []string) error {
 		for i, key := range some {
 			params[i].Args = sendArgs(storedOf(key))
 		}
-		if _, err := j.client.InsertMany(ctx, params); err != nil {
+		if _, err := j.river.InsertMany(ctx, params); err != nil {
 			return err
 		}
 	}
@@ -86,11 +77,11 @@ func (s *sender) Work(ctx context.Context, job *river.Job[sendArgs]) error {
 	return stored(job.Args).send(ctx, s.client)
 }
 
-func (j *jobs) work(ctx context.Context, client *messaging.Client) error {
+func (j *jobs) work(ctx context.Context) error {
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &sender{client: client})
+	river.AddWorker(workers, &sender{client: j.client})
 	working, err := river.NewClient(riverpgxv5.New(j.pool), &river.Config{
-		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: j.inFlight}},
+		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: inFlight}},
 		FetchCooldown: 5 * time.Millisecond, FetchPollInterval: 100 * time.Millisecond,
 		JobTimeout: 5 * time.Second, RescueStuckJobsAfter: 10 * time.Second,
 		Logger: slog.New(slog.DiscardHandler),
@@ -112,13 +103,7 @@ func (j *jobs) left(ctx context.Context) (n int, err error) {
 
 // unknown returns the jobs that River has given up.
 func (j *jobs) unknown(ctx context.Context) (map[string]bool, error) {
-	return keysIn(ctx, j.pool, `SELECT args->>'key' FROM river_job WHERE finalized_at IS NOT NULL AND state <> 'completed'`)
-}
-
-func (j *jobs) close() { j.pool.Close() }
-
-func keysIn(ctx context.Context, pool *pgxpool.Pool, query string) (map[string]bool, error) {
-	rows, err := pool.Query(ctx, query)
+	rows, err := j.pool.Query(ctx, `SELECT args->>'key' FROM river_job WHERE finalized_at IS NOT NULL AND state <> 'completed'`)
 	if err != nil {
 		return nil, err
 	}
@@ -129,3 +114,5 @@ func keysIn(ctx context.Context, pool *pgxpool.Pool, query string) (map[string]b
 	}
 	return keys, err
 }
+
+func (j *jobs) close() { j.pool.Close() }

@@ -1,99 +1,139 @@
-package main
+package sidebyside
 
 import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	crand "crypto/rand"
-
 	"github.com/messaging-go/messaging/outbox/torture/internal/pgserver"
 	"github.com/messaging-go/messaging/outbox/torture/internal/process"
+	"github.com/messaging-go/messaging/outbox/torture/internal/report"
+	"github.com/messaging-go/messaging/outbox/torture/internal/service"
+	"github.com/messaging-go/messaging/outbox/torture/internal/worker"
 )
 
-// plan is what every way goes through.
-type plan struct {
-	entries, kills, inFlight, callers int
-	// commits is how long the commits of the callers are counted.
-	commits time.Duration
-	server  string // the URL of Postgres
-	dir     string // for SQLite files
+// Head is the head of the table.
+var Head = []string{"", "carried out twice", "of them after a lost response", "lost", "listed as unknown", "deliveries/s", "commits/s"}
+
+// Lab determines where and how much is tried.
+type Lab struct {
+	Server  string // the URL of Postgres
+	Dir     string // for SQLite files
+	Entries int
+	Kills   int
+	Callers int
+	Commits time.Duration // for which the commits of the callers are counted
+}
+
+// Parts returns a part for each way.
+func Parts(l Lab) []report.Part {
+	parts := make([]report.Part, len(ways))
+	for i, w := range ways {
+		parts[i] = report.Part{Table: "side by side", Name: w.name, Do: func(ctx context.Context) ([]report.Row, error) {
+			r, err := l.try(ctx, i)
+			return []report.Row{r.row(w)}, err
+		}}
+	}
+	return parts
 }
 
 // result is what became of one way.
 type result struct {
-	Name, Version, Settings, Listed string
-	Ours                            bool
-	Entries, Kills                  int
-	// Twice counts the requests that were carried out more than once. TwiceAfterLoss
-	// counts those among them that had lost a response.
-	Twice, TwiceAfterLoss int
-	// Lost counts the requests that were not carried out and are not listed as unknown.
-	Lost int
-	// Unknown counts the requests that are listed as unknown, UnknownCarried those among
+	// twice counts the requests that were carried out more than once, and afterLoss those
+	// among them that had lost a response.
+	twice, afterLoss int
+	// lost counts the requests that were not carried out and are not listed as unknown.
+	lost int
+	// unknown counts the requests that are listed as unknown, and unknownCarried those among
 	// them that were carried out.
-	Unknown, UnknownCarried int
-	// Deliveries and Commits are rates, per second.
-	Deliveries, Commits float64
-	// Seconds is how long it took until nothing was left to send.
-	Seconds float64
+	unknown, unknownCarried int
+	deliveries, commits     float64 // per second
 }
 
-// task is what a worker process does.
-type task struct {
-	Way, Database, URL, Key string
-	InFlight                int
+// row returns the row of the table. Nothing may be lost, and this outbox sends nothing twice.
+func (r result) row(w way) report.Row {
+	unknown := fmt.Sprint(r.unknown)
+	if r.unknown > 0 {
+		unknown += fmt.Sprintf(" (%d carried out)", r.unknownCarried)
+	}
+	return report.Row{Missed: r.lost > 0 || w.ours && r.twice > 0,
+		Cells: []string{w.String(), fmt.Sprint(r.twice), fmt.Sprint(r.afterLoss), fmt.Sprint(r.lost), unknown,
+			fmt.Sprintf("%.0f", r.deliveries), fmt.Sprintf("%.0f", r.commits)}}
 }
 
-// open opens a way in a new database.
-func (p plan) open(ctx context.Context, w way) (c contender, database string, err error) {
-	if w.Postgres {
-		if database, err = pgserver.NewSchema(ctx, p.server, "pool_max_conns=32"); err != nil {
-			return nil, "", err
+// on opens a way in a new database for do.
+func (l Lab) on(ctx context.Context, w way, do func(c contender, database string) error) error {
+	server := l.Server
+	if w.onFile {
+		server = ""
+	}
+	database, err := worker.Create(ctx, server, l.Dir, "pool_max_conns=32")
+	if err != nil {
+		return err
+	}
+	if !w.onFile {
+		defer func() { _ = pgserver.DropSchema(context.Background(), database) }()
+	}
+	c, err := w.open(ctx, database, nil)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if err := c.create(ctx); err != nil {
+		return err
+	}
+	return do(c, database)
+}
+
+// try sends all entries while the process that sends is killed.
+func (l Lab) try(ctx context.Context, i int) (r result, err error) {
+	if err := l.on(ctx, ways[i], func(c contender, _ string) (err error) {
+		r.commits, err = l.measureCommits(ctx, c)
+		return err
+	}); err != nil {
+		return r, fmt.Errorf("commits: %w", err)
+	}
+	to := &service.Service{Loses: true, Delay: 5 * time.Millisecond}
+	to.Start()
+	keys := make([]string, l.Entries)
+	for i := range keys {
+		keys[i] = worker.Key(i)
+	}
+	err = l.on(ctx, ways[i], func(c contender, database string) (err error) {
+		defer to.Close()
+		if err := c.fill(ctx, keys); err != nil {
+			return fmt.Errorf("fill: %w", err)
 		}
-	} else {
-		database = filepath.Join(p.dir, strings.ToLower(crand.Text())+".db")
-	}
-	if c, err = w.open(ctx, database, p.inFlight); err != nil {
-		return nil, "", err
-	}
-	return c, database, c.create(ctx)
-}
-
-// close closes what open has opened.
-func (p plan) close(w way, c contender, database string) {
-	c.close()
-	if w.Postgres {
-		_ = pgserver.DropSchema(context.Background(), p.server, database)
-	}
+		if r.deliveries, err = l.disturb(ctx, task{i, database, to.URL()}, c, to); err != nil {
+			return err
+		}
+		to.Close() // which waits for the last requests
+		unknown, err := c.unknown(ctx)
+		r.count(keys, unknown, to)
+		return err
+	})
+	return r, err
 }
 
 // measureCommits returns the commits of all callers per second.
-func (p plan) measureCommits(ctx context.Context, w way) (float64, error) {
-	c, database, err := p.open(ctx, w)
-	if err != nil {
-		return 0, err
-	}
-	defer p.close(w, c, database)
-	if err := c.commit(ctx, keyOf(0)); err != nil { // the first one takes longer
+func (l Lab) measureCommits(ctx context.Context, c contender) (float64, error) {
+	if err := c.commit(ctx, worker.Key(0)); err != nil { // the first one takes longer
 		return 0, err
 	}
 	var next, committed atomic.Int64
 	var problem atomic.Pointer[error]
-	limited, cancel := context.WithTimeout(ctx, p.commits)
+	limited, cancel := context.WithTimeout(ctx, l.Commits)
 	defer cancel()
 	start := time.Now()
 	var group sync.WaitGroup
-	for range p.callers {
+	for range l.Callers {
 		group.Go(func() {
 			for limited.Err() == nil {
-				if err := c.commit(limited, keyOf(int(next.Add(1)))); err == nil {
+				if err := c.commit(limited, worker.Key(int(next.Add(1)))); err == nil {
 					committed.Add(1)
 				} else if limited.Err() == nil {
 					problem.Store(&err)
@@ -109,79 +149,47 @@ func (p plan) measureCommits(ctx context.Context, w way) (float64, error) {
 	return float64(committed.Load()) / time.Since(start).Seconds(), nil
 }
 
-// try sends all entries while the worker is killed.
-func (p plan) try(ctx context.Context, w way) (r result, err error) {
-	r = result{Name: w.Name, Version: w.version(), Settings: w.Settings, Listed: w.Listed, Ours: w.Ours, Entries: p.entries, Kills: p.kills}
-	if r.Commits, err = p.measureCommits(ctx, w); err != nil {
-		return r, fmt.Errorf("commits: %w", err)
-	}
-	c, database, err := p.open(ctx, w)
-	if err != nil {
-		return r, err
-	}
-	defer p.close(w, c, database)
-	keys := keysOf(p.entries)
-	if err := c.fill(ctx, keys); err != nil {
-		return r, fmt.Errorf("fill: %w", err)
-	}
-	service := startService()
-	defer service.close()
-	start := time.Now()
-	t := task{w.ID, database, service.http.URL, service.service.APIKey(), p.inFlight}
-	if r.Deliveries, err = p.disturb(ctx, t, c, service); err != nil {
-		return r, err
-	}
-	r.Seconds = time.Since(start).Seconds()
-	service.close() // which waits for the last requests
-	unknown, err := c.unknown(ctx)
-	if err != nil {
-		return r, err
-	}
-	r.count(keys, unknown, service)
-	return r, nil
-}
-
 // The parts of the way at which the rate is measured, and between which kills happen.
 const rateFrom, rateTo, killTo = 0.02, 0.3, 0.85
 
-// disturb runs a worker and kills it now and then, until nothing is left to send. It
-// returns the rate before the first kill.
-func (p plan) disturb(ctx context.Context, t task, c contender, service *observed) (rate float64, err error) {
-	worker, err := process.Start(t)
+// disturb runs the process that sends and kills it now and then, until nothing is left to
+// send. It returns the rate before the first kill.
+func (l Lab) disturb(ctx context.Context, t task, c contender, to *service.Service) (rate float64, err error) {
+	sender, err := process.Start(Name, t)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { worker.Kill() }()
+	defer func() { sender.Kill() }()
 	at := func(part float64) error {
-		return until(ctx, 5*time.Minute, func() (bool, error) { return service.done() >= int(part*float64(p.entries)), nil })
+		return process.Until(ctx, "progress", func() (bool, error) { return to.Done() >= int(part*float64(l.Entries)), nil })
 	}
 	if err := at(rateFrom); err != nil {
 		return 0, err
 	}
-	start, before := time.Now(), service.done()
+	start, before := time.Now(), to.Done()
 	if err := at(rateTo); err != nil {
 		return 0, err
 	}
-	rate = float64(service.done()-before) / time.Since(start).Seconds()
-	for _, part := range p.schedule() {
+	rate = float64(to.Done()-before) / time.Since(start).Seconds()
+	for _, part := range l.schedule() {
 		if err := at(part); err != nil {
 			return 0, err
 		}
-		worker.Kill()
-		if worker, err = process.Start(t); err != nil {
+		sender.Kill()
+		if sender, err = process.Start(Name, t); err != nil {
 			return 0, err
 		}
 	}
-	return rate, until(ctx, 5*time.Minute, func() (bool, error) {
+	return rate, process.Until(ctx, "the end", func() (bool, error) {
 		left, err := c.left(ctx)
 		return err == nil && left == 0, err
 	})
 }
 
-// schedule returns at which parts of the way the worker is killed, the same for every way.
-func (p plan) schedule() []float64 {
+// schedule returns at which parts of the way the process is killed, the same for every way.
+func (l Lab) schedule() []float64 {
 	random := rand.New(rand.NewPCG(4711, 4711))
-	parts := make([]float64, p.kills)
+	parts := make([]float64, l.Kills)
 	for i := range parts {
 		parts[i] = rateTo + (killTo-rateTo)*random.Float64()
 	}
@@ -190,42 +198,28 @@ func (p plan) schedule() []float64 {
 }
 
 // count compares what the service carried out with what was to be sent.
-func (r *result) count(keys []string, unknown map[string]bool, service *observed) {
-	service.mu.Lock()
-	defer service.mu.Unlock()
+func (r *result) count(keys []string, unknown map[string]bool, to *service.Service) {
+	carried := to.Carried()
 	for _, key := range keys {
-		carried := service.carried[key]
+		n := carried[key]
 		switch {
-		case carried > 1:
-			r.Twice++
-			if service.lost[key] > 0 {
-				r.TwiceAfterLoss++
-			}
-		case carried == 0 && !unknown[key]:
-			r.Lost++
+		case n > 1:
+			r.twice++
+			_, lost := to.Fate(key)
+			r.afterLoss += btoi(lost)
+		case n == 0 && !unknown[key]:
+			r.lost++
 		}
 		if unknown[key] {
-			r.Unknown++
-			if carried > 0 {
-				r.UnknownCarried++
-			}
+			r.unknown++
+			r.unknownCarried += btoi(n > 0)
 		}
 	}
 }
 
-// until polls a condition.
-func until(ctx context.Context, limit time.Duration, condition func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	for {
-		ok, err := condition()
-		if ok {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("not within %s: %w (last error: %v)", limit, context.Cause(ctx), err)
-		case <-time.After(10 * time.Millisecond):
-		}
+func btoi(b bool) int {
+	if b {
+		return 1
 	}
+	return 0
 }

@@ -4,6 +4,7 @@ package process
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,10 +13,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
-
-// First is the first argument of a child process.
-const First = "worker"
 
 // Process is a child process.
 type Process struct {
@@ -25,9 +24,9 @@ type Process struct {
 	wait   func() error
 }
 
-// Start starts this program as a child process with a task, and waits until it calls
-// [Ready].
-func Start(task any) (*Process, error) {
+// Start starts this program with the name of what it has to do and a task, and waits until
+// it calls [Ready].
+func Start(name string, task any) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func Start(task any) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{cmd: exec.Command(self, First, string(encoded))}
+	p := &Process{cmd: exec.Command(self, name, string(encoded))}
 	p.cmd.Stderr = &p.stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -53,14 +52,6 @@ func Start(task any) (*Process, error) {
 	return p, nil
 }
 
-// Task reads the task of this process. It returns false if this is not a child process.
-func Task[T any](args []string) (task T, ok bool, err error) {
-	if len(args) != 2 || args[0] != First {
-		return task, false, nil
-	}
-	return task, true, json.Unmarshal([]byte(args[1]), &task)
-}
-
 // Ready tells the parent that this process has started.
 func Ready() { Print(nil) }
 
@@ -71,8 +62,7 @@ func Print(value any) { _ = json.NewEncoder(os.Stdout).Encode(value) }
 func (p *Process) Read(value any) error {
 	if !p.lines.Scan() {
 		p.Kill()
-		text := strings.TrimSpace(p.stderr.String())
-		return fmt.Errorf("the process ended: %s", text[strings.LastIndexByte(text, '\n')+1:])
+		return fmt.Errorf("the process ended: %s", p.lastLine())
 	}
 	if value == nil {
 		return nil
@@ -80,14 +70,45 @@ func (p *Process) Read(value any) error {
 	return json.Unmarshal(p.lines.Bytes(), value)
 }
 
+func (p *Process) lastLine() string {
+	text := strings.TrimSpace(p.stderr.String())
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// Signal sends a signal to the process.
+func (p *Process) Signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
+
 // Kill ends the process as a crash does.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill()
+	p.Signal(syscall.SIGKILL)
 	_ = p.wait()
 }
 
 // Stop asks the process to end, and waits.
 func (p *Process) Stop() error {
-	err := p.cmd.Process.Signal(syscall.SIGTERM)
-	return errors.Join(err, p.wait())
+	p.Signal(syscall.SIGTERM)
+	if err := p.wait(); err != nil {
+		return fmt.Errorf("%w: %s", err, p.lastLine())
+	}
+	return nil
+}
+
+// patience only ends what hangs: a busy machine can take much longer than the usual seconds.
+const patience = 10 * time.Minute
+
+// Until polls a condition.
+func Until(ctx context.Context, what string, condition func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%s: not within %s", what, patience))
+	defer cancel()
+	for {
+		ok, err := condition()
+		if ok {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }

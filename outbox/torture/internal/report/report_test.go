@@ -1,0 +1,41 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestWriteReplacesOneTable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "README.md")
+	other := begin("b") + "\nother\n" + end + "\n"
+	if err := os.WriteFile(file, []byte("text\n"+begin("a")+"\nold\nold\n"+end+"\n"+other+"more\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table := Table{Name: "a", File: file, Head: []string{"what", "result"}}
+	if err := table.Write([]Row{Judged(true, "good"), Judged(false, "bad")}, "a machine"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "text\n" + begin("a") + "\n| what | result |\n|---|---|\n| good | ok |\n| bad | MISSED |\n\n`go run . -run '^a'` · a machine\n" +
+		end + "\n" + other + "more\n"
+	if string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	table.Name = "c"
+	if err := table.Write(nil, ""); err == nil {
+		t.Error("a table that the file does not have must be an error")
+	}
+}
+
+func TestBusyIsAPartOfTheTime(t *testing.T) {
+	if share := busy(); share < 0 || share > 1 {
+		t.Errorf("got %v", share)
+	}
+	if used, all := processorTime(); used > all {
+		t.Errorf("%d of %d ticks", used, all)
+	}
+}
