@@ -13,7 +13,7 @@ import (
 )
 
 func newAPI(s *settings) *cobra.Command {
-	return s.reading("api GET PATH", "Read from a path of the service that has no command",
+	cmd := s.reading("api GET PATH", "Read from a path of the service that has no command",
 		`Read from a path of the service, and print the data of the response as JSON. The
 path begins with a slash and is already escaped; a query can follow it.`,
 		"  messaging -p sandbox api GET "+service.ListEvents.Path+"\n"+
@@ -39,4 +39,6 @@ path begins with a slash and is already escaped; a query can follow it.`,
 			}
 			return s.printer.JSON(response.Data)
 		})
+	s.prints(cmd, nil)
+	return cmd
 }

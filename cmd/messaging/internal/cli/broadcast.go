@@ -50,6 +50,7 @@ func (b *broadcast) command(s *settings, cmd *cobra.Command) *cobra.Command {
 	b.when.add(cmd)
 	b.confirm.Add(cmd.Flags())
 	addAgain(cmd, &b.again)
+	s.printsOf(cmd, &b.confirm, acceptedFields)
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s) }
 	return cmd

@@ -52,11 +52,8 @@ func (l list[T]) command(s *settings) *cobra.Command {
 		names[i] = column.Name
 	}
 	long := cmp.Or(l.long, l.short+".") + "\n\nThe columns, also in a pipe, are " + strings.Join(names, ", ") + "."
-	return s.reading(l.use, l.short, long, l.example, l.args, l.flags, func(c call) error {
-		out, err := output.NewRows(s.printer, l.table)
-		if err != nil {
-			return err
-		}
+	cmd := s.reading(l.use, l.short, long, l.example, l.args, l.flags, func(c call) error {
+		out := output.NewRows(s.printer, l.table)
 		for row, err := range l.rows(c) {
 			if err == nil {
 				err = out.Write(row)
@@ -67,6 +64,8 @@ func (l list[T]) command(s *settings) *cobra.Command {
 		}
 		return out.Close()
 	})
+	s.prints(cmd, l.table.Fields)
+	return cmd
 }
 
 // get is a command that writes one row.
@@ -79,10 +78,7 @@ type get[T any] struct {
 }
 
 func (g get[T]) command(s *settings) *cobra.Command {
-	return s.reading(g.use, g.short, g.long, g.example, g.args, g.flags, func(c call) error {
-		if err := s.printer.CheckFields(g.table.Fields); err != nil {
-			return err
-		}
+	cmd := s.reading(g.use, g.short, g.long, g.example, g.args, g.flags, func(c call) error {
 		client, err := c.client()
 		if err != nil {
 			return err
@@ -93,6 +89,8 @@ func (g get[T]) command(s *settings) *cobra.Command {
 		}
 		return output.One(s.printer, g.table, *found)
 	})
+	s.prints(cmd, g.table.Fields)
+	return cmd
 }
 
 // reading returns a command that changes nothing.

@@ -40,6 +40,7 @@ The service can neither change nor delete an event.`,
 	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin")
 	_ = cmd.MarkFlagRequired("from-file") // the flag exists
 	flags.Add(cmd.Flags())
+	s.printsOf(cmd, &flags, eventTable.Fields)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkNotEmpty(cmd); err != nil {
 			return err
@@ -82,6 +83,12 @@ not matter.`,
 	flags.Add(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("check", "dry-run")
 	cmd.MarkFlagsMutuallyExclusive("check", "confirm")
+	s.printsOf(cmd, &flags, func() []string {
+		if check {
+			return comparisonTable.Fields()
+		}
+		return eventTable.Fields()
+	})
 	compare := list[definitions.Comparison]{table: comparisonTable, rows: compareWithFile}.command(s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if check {
@@ -165,11 +172,7 @@ type creation struct {
 // createEvents creates the events of a list that the account does not have, after the
 // operator has confirmed it, and prints all of them.
 func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wanted definitions.List) error {
-	rows, err := output.NewRows(s.printer, eventTable)
-	if err == nil {
-		err = flags.Check()
-	}
-	if err != nil {
+	if err := flags.Check(); err != nil {
 		return err
 	}
 	service, err := s.account(ctx)
@@ -180,7 +183,7 @@ func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wante
 	if err != nil {
 		return err
 	}
-	c := &creation{settings: s, client: client, wanted: wanted, rows: rows}
+	c := &creation{settings: s, client: client, wanted: wanted, rows: output.NewRows(s.printer, eventTable)}
 	present, err := c.compare(ctx)
 	if err != nil {
 		return err
@@ -194,11 +197,11 @@ func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wante
 		return err
 	}
 	for _, row := range present {
-		if err := rows.Write(row.Account); err != nil {
+		if err := c.rows.Write(row.Account); err != nil {
 			return err
 		}
 	}
-	return rows.Close()
+	return c.rows.Close()
 }
 
 // compare compares the events with those of the account, and returns those that it has.

@@ -44,16 +44,14 @@ var findingTable = output.Table[finding]{
 }
 
 func newDoctor(s *settings) *cobra.Command {
-	return s.reading("doctor", "Check the configuration, the key, the service and the clock",
+	cmd := s.reading("doctor", "Check the configuration, the key, the service and the clock",
 		`Check which service the commands would call and where its key comes from, whether the
 service accepts the key, whether the clock is right, and whether sends can be
 recorded. The key itself is not shown. Nothing is sent.`,
 		`  messaging -p sandbox doctor
   messaging -p sandbox doctor --json`, nil, nil, func(c call) error {
-			rows, err := output.NewRows(s.printer, findingTable)
-			if err != nil {
-				return err
-			}
+			rows := output.NewRows(s.printer, findingTable)
+			var err error
 			var codes []exit.Code
 			for _, f := range s.examine(c.ctx) {
 				f.OK = f.err == nil
@@ -76,6 +74,8 @@ recorded. The key itself is not shown. Nothing is sent.`,
 			}
 			return err
 		})
+	s.prints(cmd, findingTable.Fields)
+	return cmd
 }
 
 // examine runs the checks, in the order in which they depend on each other.

@@ -167,10 +167,7 @@ func (s *settings) printRules(body []byte) error {
 	if len(faults.Items) == 0 {
 		s.printer.Note("there are no rules")
 	}
-	rows, err := output.NewRows(s.printer, ruleTable)
-	if err != nil {
-		return err
-	}
+	rows := output.NewRows(s.printer, ruleTable)
 	for _, rule := range faults.Items {
 		if err := rows.Write(rule); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/outbox"
 )
@@ -64,6 +65,7 @@ same flags shows them.`,
 	}, d.run)
 	d.filter.add(cmd)
 	d.expect.Add(cmd.Flags())
+	d.prints(cmd, output.FieldsOf(map[string]int{"changed": 0, "skipped": 0}))
 	return cmd
 }
 

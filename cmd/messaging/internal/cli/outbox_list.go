@@ -51,7 +51,7 @@ func statusTable(counts outbox.Counts) output.Table[status] {
 }
 
 func newOutboxStatus(l *ledgerFlag) *cobra.Command {
-	return l.about(&cobra.Command{
+	cmd := l.about(&cobra.Command{
 		Use:   "status",
 		Short: "Count the entries by state",
 		Example: `  messaging outbox status --ledger orders.db
@@ -64,6 +64,8 @@ func newOutboxStatus(l *ledgerFlag) *cobra.Command {
 		return output.One(l.printer, statusTable(c), status{c.Pending, c.Sending, c.Accepted, c.Rejected, c.Unclear, c.Dismissed,
 			c.OldestPending.Seconds(), append([]string{}, c.Paused...), b.service()})
 	})
+	l.prints(cmd, output.FieldsOf(status{}))
+	return cmd
 }
 
 // entry is an entry as it is printed.
@@ -187,6 +189,7 @@ dismissed.`,
   messaging outbox show --ledger orders.db A-1001 --body --json | jq .body`,
 		Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, b *box, args []string) error { return l.show(ctx, b, args[0], body) })
+	l.prints(cmd, func() []string { return detailTable(body).Fields() })
 	cmd.Flags().BoolVar(&body, "body", false, "show the request as well")
 	return cmd
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sends"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -39,6 +40,16 @@ type send struct {
 	record   *sends.Record
 	begun    sends.Send
 	blocking *sends.Send // what the operator sees of an earlier send, or nil
+}
+
+// printsOf sets the fields that --json can choose for a command that sends.
+func (s *settings) printsOf(cmd *cobra.Command, flags *confirm.Flags, fields func() []string) {
+	s.prints(cmd, func() []string {
+		if flags.DryRun {
+			return confirm.ActionFields()
+		}
+		return fields()
+	})
 }
 
 // addAgain adds the flag that allows the same send a second time.
@@ -222,6 +233,8 @@ type acceptedSend struct {
 	Recipients *int   `json:"recipients"` // nil if the number is not known
 	Message    string `json:"message"`
 }
+
+var acceptedFields = output.FieldsOf(acceptedSend{})
 
 // reportAccepted reports a broadcast or a trigger that was carried out.
 func (s *settings) reportAccepted(send *send) func(int, *messaging.Response) error {

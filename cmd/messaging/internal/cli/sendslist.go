@@ -101,6 +101,7 @@ carried out, the same send is no longer refused.`,
 	cmd.Flags().BoolVar(&notCarriedOut, "not-carried-out", false, "it was not carried out, and can be sent again")
 	cmd.MarkFlagsOneRequired("carried-out", "not-carried-out")
 	cmd.MarkFlagsMutuallyExclusive("carried-out", "not-carried-out")
+	s.prints(cmd, sendTable.Fields)
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if carriedOut == notCarriedOut { // --carried-out=false
 			return exit.With(exit.Usage, "pass exactly one of --carried-out and --not-carried-out")

@@ -25,6 +25,7 @@ type settings struct {
 	timeout time.Duration
 	output  output.Flags
 
+	fields     map[*cobra.Command]func() []string // that --json can choose; see prints
 	stdout     *output.Stdout
 	printer    *output.Printer // nil until the flags are read
 	running    bool            // an error is no longer about the command line
@@ -85,7 +86,23 @@ func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 		return exit.With(exit.Usage, "--timeout must not be negative")
 	}
 	s.printer = output.New(s.output, cmd.OutOrStdout(), cmd.ErrOrStderr(), os.LookupEnv)
-	return nil
+	fields, declared := s.fields[cmd]
+	switch {
+	case !declared:
+		return s.printer.CheckFields(nil)
+	case fields == nil: // the response has them
+		return nil
+	}
+	return s.printer.CheckFields(fields())
+}
+
+// prints sets the fields that --json can choose for a command. They are checked before the command does anything; a
+// command without any refuses all.
+func (s *settings) prints(cmd *cobra.Command, fields func() []string) {
+	if s.fields == nil {
+		s.fields = map[*cobra.Command]func() []string{}
+	}
+	s.fields[cmd] = fields
 }
 
 // limited returns ctx with the time limit of --timeout.

@@ -48,6 +48,7 @@ definition before anything is sent. --example prints a command with every parame
 	f.BoolVar(&t.example, "example", false, "print a command that triggers the event; send nothing")
 	t.confirm.Add(f)
 	addAgain(cmd, &t.again)
+	s.printsOf(cmd, &t.confirm, acceptedFields)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkNotEmpty(cmd); err != nil {
 			return err

@@ -6,12 +6,15 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/internal/service"
 )
@@ -47,6 +50,7 @@ With a ! before it, a term must not match; a - would begin a flag.`,
 	cmd.Flags().StringVar(&flags.after, "after", "", "only requests with a higher `number`; or start (default: the last mark or reset)")
 	cmd.Flags().IntVar(&flags.count, "count", 1, "print {\"items\": […]} with this `number` of requests; 0 expects none")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 10*time.Second, "how long to wait, at most 60s")
+	s.prints(cmd, output.FieldsOf(inspector.SampleRequest))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		query, err := flags.query(args, cmd.Flags().Changed("count"))
 		if err != nil {
@@ -58,13 +62,29 @@ With a ! before it, a term must not match; a - would begin a flag.`,
 			return err
 		}
 		s.printAge(body, began)
-		picked, err := s.printer.Pick(body)
-		if err != nil {
-			return err
-		}
-		return s.printer.Object(picked)
+		return s.printRequests(body)
 	}
 	return cmd
+}
+
+// printRequests prints a request or, with --count, a list, with the fields of --json alone.
+func (s *settings) printRequests(body []byte) error {
+	var list struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(body, &list); err != nil {
+		return exit.With(exit.Unexpected, "cannot read the response of the sandbox: %w", err)
+	}
+	if list.Items == nil {
+		return s.printer.Object(json.RawMessage(body))
+	}
+	texts := make([]string, len(list.Items))
+	for i, item := range list.Items {
+		var err error
+		if texts[i], err = s.printer.Picked(item); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(s.printer.Out, "{\"items\":[%s]}\n", strings.Join(texts, ","))
+	return err
 }
 
 // waitFlags are the flags of wait.

@@ -42,6 +42,10 @@ type requestItem struct {
 	Skipped    []history.Skipped   `json:"skipped"`
 }
 
+// SampleRequest has every field of a request in a list.
+var SampleRequest any = requestItem{Subject: "-", Event: "-", To: []string{"-"}, ToCount: 1, Everyone: true, Segments: []string{"-"},
+	ReplayOf: 1, Mark: "-"}
+
 type requestDetail struct {
 	requestItem
 	Notes    []history.Note      `json:"notes"`

@@ -36,8 +36,7 @@ func printerTo(out io.Writer, f Flags) *Printer {
 // write returns what the rows become.
 func write(t *testing.T, p *Printer, out *bytes.Buffer, rows ...row) string {
 	t.Helper()
-	w, err := NewRows(p, rowTable)
-	require.NoError(t, err)
+	w := NewRows(p, rowTable)
 	for _, r := range rows {
 		require.NoError(t, w.Write(r))
 	}
@@ -81,14 +80,16 @@ func TestRelativeTimesAreShort(t *testing.T) {
 	}
 }
 
-func TestFieldsAreCheckedBeforeAnythingIsWritten(t *testing.T) {
+func TestFieldsOfJSONAreThoseOfTheRows(t *testing.T) {
 	var out bytes.Buffer
-	_, err := NewRows(printerTo(&out, Flags{JSON: "name,nme"}), rowTable)
-	assert.ErrorContains(t, err, `there is no field "nme"; the fields are name, n, at`)
+	err := printerTo(&out, Flags{JSON: "name,nme"}).CheckFields(rowTable.Fields())
+	assert.EqualError(t, err, `--json: there is no field "nme"; the fields are name, n, at`)
 	assert.Equal(t, exit.Usage, exit.CodeOf(err))
+	assert.ErrorContains(t, printerTo(&out, Flags{JSON: "name"}).CheckFields(nil), "has no fields to choose")
+	assert.NoError(t, printerTo(&out, Flags{JSON: "at,name"}).CheckFields(rowTable.Fields()))
+	assert.NoError(t, printerTo(&out, Flags{JSON: allFields}).CheckFields(nil))
 	assert.Empty(t, out.String())
-	_, err = NewRows(printerTo(&out, Flags{JSON: helpFields}), rowTable)
-	assert.ErrorIs(t, err, ErrFieldsListed)
+	assert.ErrorIs(t, printerTo(&out, Flags{JSON: helpFields}).CheckFields(rowTable.Fields()), ErrFieldsListed)
 	assert.Equal(t, "name\nn\nat\n", out.String())
 }
 

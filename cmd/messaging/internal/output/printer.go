@@ -2,13 +2,9 @@
 package output
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,16 +15,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
-)
-
-// ErrFieldsListed is returned after --json=help has printed the fields. The command has
-// nothing left to do.
-var ErrFieldsListed = errors.New("the fields are listed")
-
-// The values of --json that name no fields.
-const (
-	allFields  = "all"
-	helpFields = "help"
 )
 
 // Flags are the flags that change the output of every command.
@@ -166,155 +152,12 @@ func (p *Printer) Fail(err error) {
 		p.Line("messaging: %s", err)
 		return
 	}
-	_ = p.writeJSON(p.Err, map[string]exit.Object{"error": exit.ObjectOf(err)}, "\n") // there is nowhere else to report it
-}
-
-// writeJSON writes v and what follows it, with an escape for each hidden character.
-func (p *Printer) writeJSON(w io.Writer, v any, end string) error {
-	data, err := encode(v)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, data+end)
-	return err
-}
-
-// Object writes one object that is no row: as JSON, whatever the flags are.
-func (p *Printer) Object(v any) error { return p.writeJSON(p.Out, v, "\n") }
-
-// JSON writes JSON with a line for each member or, with --ndjson, for each element of a list. It has
-// an escape for each hidden character.
-func (p *Printer) JSON(data json.RawMessage) error {
-	data, err := p.Pick(data)
-	if err != nil {
-		return err
-	}
-	if p.ndjson {
-		return p.jsonLines(data)
-	}
-	text, err := encode(data)
-	if err != nil {
-		return err
-	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, []byte(text), "", "  "); err != nil {
-		return err
-	}
-	_, err = io.WriteString(p.Out, indented.String()+"\n")
-	return err
-}
-
-// namesIn returns the names of the members of an object, or of the objects of a list.
-func namesIn(data json.RawMessage) (names []string) {
-	var list []json.RawMessage
-	if json.Unmarshal(data, &list) != nil {
-		return fieldsOf(data)
-	}
-	for _, each := range list {
-		for _, name := range fieldsOf(each) {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
-// Pick returns an object, or the objects of a list, with the fields of --json alone. It returns
-// [ErrFieldsListed] if it has listed them instead.
-func (p *Printer) Pick(data json.RawMessage) (json.RawMessage, error) {
-	if p.fields == nil {
-		return data, nil
-	}
-	if err := p.CheckFields(func() []string { return namesIn(data) }); err != nil {
-		return nil, err
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(data, &list) != nil {
-		text, err := p.selected(data)
-		return json.RawMessage(text), err
-	}
-	for i, each := range list {
-		text, err := p.selected(each)
-		if err != nil {
-			return nil, err
-		}
-		list[i] = json.RawMessage(text)
-	}
-	return json.Marshal(list)
-}
-
-// jsonLines writes each element of a list, or JSON that is not a list, in one line.
-func (p *Printer) jsonLines(data json.RawMessage) error {
-	var list []json.RawMessage
-	if json.Unmarshal(data, &list) != nil {
-		list = []json.RawMessage{data}
-	}
-	for _, each := range list {
-		if err := p.Object(each); err != nil {
-			return err
-		}
-	}
-	return nil
+	text, _ := encode(map[string]exit.Object{"error": exit.ObjectOf(err)})
+	_, _ = fmt.Fprintln(p.Err, text) // there is nowhere else to report it
 }
 
 // Text writes a line to stdout.
 func (p *Printer) Text(line string) error {
 	_, err := fmt.Fprintln(p.Out, visible.Text(line))
 	return err
-}
-
-// encode encodes v as JSON, with an escape for each hidden character. Between tokens there
-// is none.
-func encode(v any) (string, error) {
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return "", err
-	}
-	return visible.EscapeJSON(strings.TrimSuffix(b.String(), "\n"), visible.Hidden), nil
-}
-
-// FieldsOf returns a function that returns the names of the members that sample has in JSON,
-// in order. The tables of commands that do not run take no time at the start.
-func FieldsOf(sample any) func() []string {
-	return func() []string { return fieldsOf(sample) }
-}
-
-func fieldsOf(sample any) []string {
-	data, err := json.Marshal(sample)
-	if err != nil {
-		return nil
-	}
-	decoder := json.NewDecoder(strings.NewReader(string(data)))
-	if brace, err := decoder.Token(); err != nil || brace != json.Delim('{') {
-		return nil
-	}
-	var names []string
-	for decoder.More() {
-		name, _ := decoder.Token()
-		var skipped json.RawMessage
-		_ = decoder.Decode(&skipped)
-		names = append(names, fmt.Sprint(name))
-	}
-	return names
-}
-
-// CheckFields checks the fields of --json, or lists those that exist.
-func (p *Printer) CheckFields(fields func() []string) error {
-	if len(p.fields) == 0 {
-		return nil
-	}
-	known := fields()
-	if slices.Equal(p.fields, []string{helpFields}) {
-		_, err := fmt.Fprintln(p.Out, strings.Join(known, "\n"))
-		return errors.Join(err, ErrFieldsListed)
-	}
-	for _, field := range p.fields {
-		if !slices.Contains(known, field) {
-			return exit.With(exit.Usage, "--json: there is no field %q; the fields are %s", field, strings.Join(known, ", "))
-		}
-	}
-	return nil
 }

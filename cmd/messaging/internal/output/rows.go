@@ -1,14 +1,13 @@
 package output
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/mattn/go-runewidth"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
@@ -45,17 +44,13 @@ type written struct {
 	err     error
 }
 
-// NewRows checks the fields of --json. It returns [ErrFieldsListed] if it has listed them
-// instead. The caller must call Close.
-func NewRows[T any](p *Printer, t Table[T]) (*Rows[T], error) {
-	if err := p.CheckFields(t.Fields); err != nil {
-		return nil, err
-	}
+// NewRows returns a writer of rows. The caller must call Close.
+func NewRows[T any](p *Printer, t Table[T]) *Rows[T] {
 	r := &Rows[T]{columns: t.Columns, written: written{p: p}}
 	for _, c := range t.Columns {
 		r.names = append(r.names, c.Name)
 	}
-	return r, nil
+	return r
 }
 
 // Write writes a row.
@@ -120,7 +115,7 @@ func (r *written) writeObject(row any) error {
 	if r.err != nil {
 		return r.err
 	}
-	object, err := r.p.selected(row)
+	object, err := r.p.Picked(row)
 	if err != nil {
 		r.err = err
 		return err
@@ -154,47 +149,14 @@ func (r *written) Close() error {
 	return r.err
 }
 
-// selected returns the JSON of a row, with the fields of --json alone.
-func (p *Printer) selected(row any) (string, error) {
-	text, err := encode(row)
-	if p.fields == nil || err != nil {
-		return text, err
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &members); err != nil {
-		return "", err
-	}
-	list := make([]string, len(p.fields))
-	for i, field := range p.fields {
-		value, ok := members[field]
-		if !ok {
-			value = json.RawMessage("null")
-		}
-		list[i] = fmt.Sprintf("%q:%s", field, value)
-	}
-	return encode(json.RawMessage("{" + strings.Join(list, ",") + "}"))
-}
-
 // One writes a single row: as an object with --json, as a list of its columns on a
 // terminal.
 func One[T any](p *Printer, t Table[T], row T) error {
-	rows, err := NewRows(p, t)
-	if err != nil {
-		return err
-	}
 	if p.json {
-		return rows.writeOne(row)
+		return p.Object(row)
 	}
+	rows := NewRows(p, t)
 	return rows.writeList(rows.cells(row))
-}
-
-func (r *written) writeOne(row any) error {
-	object, err := r.p.selected(row)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(r.p.Out, object+"\n")
-	return err
 }
 
 // writeList writes a row as a list of its columns, on a terminal.
@@ -202,53 +164,45 @@ func (r *written) writeList(cells []cell) error {
 	if !r.p.outTTY {
 		return r.writeCells(cells)
 	}
-	w := newTable()
+	var lines [][]string
 	for i, text := range r.p.texts(cells, visible.Text) {
-		w.AppendRow(table.Row{r.names[i], text})
+		lines = append(lines, []string{r.names[i], text})
 	}
-	return r.p.render(w)
+	return r.p.align(lines, plain)
 }
 
 // flush writes the rows of the table that are not yet written.
 func (r *written) flush() error {
-	if len(r.pending) == 0 {
-		return nil
+	pending := r.pending
+	r.pending = nil
+	if len(pending) == 0 || r.count > tableRows {
+		return r.p.align(pending, plain)
 	}
-	w := newTable()
-	if r.count <= tableRows {
-		var header table.Row
-		for _, name := range r.names {
-			header = append(header, r.p.Bold(strings.ToUpper(name)))
-		}
-		w.AppendRow(header)
+	var header []string
+	for _, name := range r.names {
+		header = append(header, strings.ToUpper(name))
 	}
-	for _, texts := range r.pending {
-		var cells table.Row
-		for _, text := range texts {
-			cells = append(cells, text)
-		}
-		w.AppendRow(cells)
-	}
-	r.pending = r.pending[:0]
-	return r.p.render(w)
+	return r.p.align(slices.Insert(pending, 0, header), r.p.Bold)
 }
 
-func newTable() table.Writer {
-	w := table.NewWriter()
-	style := table.StyleDefault
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	style.Box.UnfinishedRow = "…"
-	w.SetStyle(style)
-	return w
-}
+func plain(line string) string { return line }
 
-// render writes a table, cut to the width of the terminal.
-func (p *Printer) render(w table.Writer) error {
-	for line := range strings.SplitSeq(w.Render(), "\n") {
-		line = strings.TrimRight(line, " ")
-		if text.StringWidthWithoutEscSequences(line) > p.width {
-			line = text.Snip(line, p.width, "…")
+// align writes rows of a table with columns of one width, cut to the width of the terminal. first changes the first line.
+func (p *Printer) align(rows [][]string, first func(string) string) error {
+	widths := map[int]int{}
+	for _, row := range rows {
+		for i, text := range row {
+			widths[i] = max(widths[i], runewidth.StringWidth(text)+2)
+		}
+	}
+	for n, row := range rows {
+		line := ""
+		for i, text := range row {
+			line += runewidth.FillRight(text, widths[i])
+		}
+		line = runewidth.Truncate(strings.TrimRight(line, " "), p.width, "…")
+		if n == 0 {
+			line = first(line)
 		}
 		if _, err := io.WriteString(p.Out, line+"\n"); err != nil {
 			return err
