@@ -2,7 +2,6 @@ package messagingtest
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -80,13 +79,4 @@ func AnswerLost() Fault { return Fault{fake.Fault{Kind: fake.AnswerLost}} }
 // sent. To see what was carried out after a client gave up, call [Server.Close] first.
 func Slow(d time.Duration) Fault {
 	return Fault{fake.Fault{Kind: fake.Slow, After: fake.Duration(d)}}
-}
-
-// nextFault returns the fault of a request that a client is about to send.
-func (s *Server) nextFault(r *http.Request) fake.Fault {
-	op := ""
-	if operation, _ := service.Find(r.Method, r.URL.Path); operation != nil {
-		op = operation.Name
-	}
-	return s.service.NextFault(op)
 }

@@ -19,6 +19,7 @@ import (
 type Server struct {
 	service *fake.Server
 	http    *httptest.Server
+	pool    *http.Transport // of the clients
 	tickets tickets
 	close   func()
 }
@@ -65,13 +66,13 @@ func Start(opts ...Option) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("messagingtest: %w", err)
 	}
-	s := &Server{service: fake.New(config), tickets: newTickets()}
+	s := &Server{service: fake.New(config), pool: &http.Transport{MaxIdleConnsPerHost: 256}}
 	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.Handler()}}
 	s.http.Start()
 	s.close = sync.OnceFunc(func() {
 		s.service.Close()
 		s.http.Close()
-		s.tickets.transport.CloseIdleConnections()
+		s.pool.CloseIdleConnections()
 	})
 	return s, nil
 }
@@ -98,7 +99,7 @@ func (s *Server) Close() { s.close() }
 // reset, it keeps its fault; otherwise, it has none. Its effect is recorded, but
 // [Server.Requests] does not return it.
 func (s *Server) Reset() {
-	s.tickets.reset()
+	s.tickets.faults.Clear()
 	s.service.Reset()
 }
 

@@ -6,12 +6,11 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/messaging-go/messaging/internal/fake"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // transport is the transport of the clients of Server.Client. It assigns a fault to each
@@ -20,14 +19,18 @@ type transport struct{ server *Server }
 
 // RoundTrip sends a request with the ticket for its fault.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	fault := t.server.nextFault(r)
+	op, _ := service.Find(r.Method, r.URL.Path)
+	if op == nil {
+		op = new(service.Operation)
+	}
+	fault := t.server.service.NextFault(op.Name)
 	if fault.Kind == fake.NotReached {
 		return nil, t.failToConnect(r)
 	}
 	withTicket := r.WithContext(r.Context()) // a RoundTripper must not modify the request
 	withTicket.Header = r.Header.Clone()
 	withTicket.Header.Set(ticketHeader, t.server.tickets.issue(fault))
-	return t.server.tickets.transport.RoundTrip(withTicket)
+	return t.server.pool.RoundTrip(withTicket)
 }
 
 // failToConnect behaves like net/http if the server does not accept the connection: it
@@ -44,58 +47,29 @@ func (t transport) failToConnect(r *http.Request) error {
 		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }
 
-// ticketHeader marks a request that took its fault when it was sent. Its value starts
-// with a random prefix that no other program knows.
+// ticketHeader marks a request that took its fault when it was sent.
 const ticketHeader = "Messagingtest-Ticket"
 
 // tickets are the faults of the requests that were sent and have not arrived.
-type tickets struct {
-	transport *http.Transport
-	prefix    string
+type tickets struct{ faults sync.Map }
 
-	mu     sync.Mutex
-	faults map[string]fake.Fault
-	last   int
-}
-
-func newTickets() tickets {
-	return tickets{transport: &http.Transport{MaxIdleConnsPerHost: 256}, prefix: rand.Text() + "-", faults: make(map[string]fake.Fault)}
-}
-
-// issue stores a fault until the request with the ticket arrives.
+// issue keeps a fault until the request with the ticket arrives.
 func (t *tickets) issue(fault fake.Fault) (ticket string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.last++
-	ticket = t.prefix + strconv.Itoa(t.last)
+	ticket = rand.Text()
 	if fault != (fake.Fault{}) {
-		t.faults[ticket] = fault
+		t.faults.Store(ticket, fault)
 	}
 	return ticket
 }
 
-// take removes and returns the fault of a ticket. A ticket that has been used before has
-// the zero Fault.
-func (t *tickets) take(ticket string) fake.Fault {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fault := t.faults[ticket]
-	delete(t.faults, ticket)
-	return fault
-}
-
-func (t *tickets) reset() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	clear(t.faults)
-}
-
-// handler passes on requests with the faults of their tickets. A request without a ticket
-// that this server issued takes the next fault of the service.
+// handler passes on requests with the faults of their tickets, which are valid once. A
+// request without a ticket takes the next fault of the service.
 func (t *tickets) handler(service http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if ticket := r.Header.Get(ticketHeader); strings.HasPrefix(ticket, t.prefix) {
-			r = r.WithContext(fake.WithFault(r.Context(), t.take(ticket)))
+		if ticket := r.Header.Get(ticketHeader); ticket != "" {
+			kept, _ := t.faults.LoadAndDelete(ticket)
+			fault, _ := kept.(fake.Fault)
+			r = r.WithContext(fake.WithFault(r.Context(), fault))
 			r.Header = r.Header.Clone()
 			r.Header.Del(ticketHeader)
 		}

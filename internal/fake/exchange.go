@@ -45,19 +45,6 @@ func valuesWithout(keys *redact.Keys, values map[string][]string) map[string][]s
 	return keys.Header(kept)
 }
 
-// WithoutKeys returns a body without the keys. The search takes many times the memory of
-// the text that it searches, so it is made in pieces. A key that begins in a piece is found
-// in it, since the pieces overlap.
-func WithoutKeys(body []byte, keys *redact.Keys) []byte {
-	const piece = 64 << 10
-	for rest := body; len(rest) > 0; rest = rest[min(len(rest), piece):] {
-		if keys.AreIn(string(rest[:min(len(rest), keys.Window(piece))])) {
-			return keys.Body(body, len(body))
-		}
-	}
-	return body
-}
-
 // Exchange is a request that the server received, and its outcome.
 type Exchange struct {
 	// Number counts the exchanges from 1, in the order in which they ended. A slow

@@ -109,7 +109,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, replayOf int) (e 
 	if err != nil {
 		body = nil
 	}
-	body = WithoutKeys(body, &s.keys)
+	body = s.keys.Body(body, len(body))
 	request := newRequest(r, body, &s.keys)
 	s.addRequest(request)
 	fault, given := r.Context().Value(faultKey{}).(Fault)

@@ -88,14 +88,19 @@ func (k *Keys) Window(limit int) int {
 // span is a part of a text that quotes a key.
 type span struct{ start, end int }
 
-// spans returns the parts of text that quote a key, in order and without overlaps. It
-// searches the text, and the text without one level of escapes.
+// spans returns the parts of text that quote a key, in order and without overlaps.
 func (k *Keys) spans(text []byte) []span {
 	var found []span
-	k.find(text, func(i int) int { return i }, &found)
-	if bytes.ContainsAny(text, escapes) {
-		plain, offsets := unescaped(text)
-		k.find(plain, func(i int) int { return offsets[i] }, &found)
+	for key := range k.all {
+		for i := 0; i < len(text); i++ {
+			if text[i] != key[0] && strings.IndexByte(escapes, text[i]) < 0 {
+				continue
+			}
+			if size := quoted(text[i:], key); size > 0 {
+				found = append(found, span{i, i + size})
+				i += size - 1
+			}
+		}
 	}
 	slices.SortFunc(found, func(a, b span) int { return a.start - b.start })
 	merged := found[:0]
@@ -109,34 +114,27 @@ func (k *Keys) spans(text []byte) []span {
 	return merged
 }
 
-// find adds the parts of text that are a key, at their offsets in the original text.
-func (k *Keys) find(text []byte, offset func(int) int, found *[]span) {
-	for key := range k.all {
-		for from := 0; ; {
-			i := bytes.Index(text[from:], []byte(key))
-			if i < 0 {
-				break
-			}
-			*found = append(*found, span{offset(from + i), offset(from + i + len(key))})
-			from += i + len(key)
-		}
+// quoted returns the length of the key at the start of text, as it is or with one level of
+// escapes. It returns 0 if there is none.
+func quoted(text []byte, key string) (size int) {
+	if len(text) >= len(key) && string(text[:len(key)]) == key {
+		return len(key)
 	}
+	for i := range len(key) {
+		if size == len(text) {
+			return 0
+		}
+		c, n := firstCharacter(text[size:])
+		if c != key[i] {
+			return 0
+		}
+		size += n
+	}
+	return size
 }
 
 // escapes are the characters that begin an escape sequence of JSON strings, URLs and HTML.
 const escapes = `\%&`
-
-// unescaped returns text without one level of escapes, with the offset in text of each byte
-// and of the end.
-func unescaped(text []byte) (plain []byte, offsets []int) {
-	plain, offsets = make([]byte, 0, len(text)), make([]int, 0, len(text)+1)
-	for i := 0; i < len(text); {
-		c, size := firstCharacter(text[i:])
-		plain, offsets = append(plain, c), append(offsets, i)
-		i += size
-	}
-	return plain, append(offsets, len(text))
-}
 
 // entities are the named characters of HTML that a key can hold.
 var entities = map[string]byte{"amp": '&', "quot": '"', "lt": '<', "gt": '>'}
