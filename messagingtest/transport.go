@@ -64,7 +64,7 @@ func (t *tickets) issue(fault fake.Fault) (ticket string) {
 
 // handler passes on requests with the faults of their tickets, which are valid once. A
 // request without a ticket takes the next fault of the service.
-func (t *tickets) handler(service http.Handler) http.Handler {
+func (t *tickets) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ticket := r.Header.Get(ticketHeader); ticket != "" {
 			kept, _ := t.faults.LoadAndDelete(ticket)
@@ -73,6 +73,6 @@ func (t *tickets) handler(service http.Handler) http.Handler {
 			r.Header = r.Header.Clone()
 			r.Header.Del(ticketHeader)
 		}
-		service.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
 }

@@ -181,27 +181,18 @@ func (c *customers) filter(ids, emails string) func(i int) bool {
 }
 
 // room reports whether at most limit customers are stored after an upsert of all. With 0,
-// there is no limit.
+// there is no limit. It counts a new customer as often as it is named.
 func (c *customers) room(limit int, all []CustomerParams) bool {
-	room := limit - len(c.all)
-	if limit == 0 || len(all) <= room {
+	if limit == 0 || len(c.all)+len(all) <= limit {
 		return true
 	}
-	created := make(map[string]bool)
+	created := 0
 	for _, params := range all {
 		if _, found := c.find(params.CustomerID, params.Email); !found {
-			created[c.keyOf(params)] = true
+			created++
 		}
 	}
-	return len(created) == 0 || len(created) <= room
-}
-
-// keyOf returns what tells a new customer from others in the same request.
-func (c *customers) keyOf(params CustomerParams) string {
-	if c.identifier == CustomerID || c.identifier == "" && params.CustomerID != "" {
-		return "id " + params.CustomerID
-	}
-	return "email " + strings.ToLower(params.Email)
+	return created == 0 || len(c.all)+created <= limit
 }
 
 // truncateToSecond truncates a time to the precision of the times of a customer.

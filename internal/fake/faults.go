@@ -24,8 +24,8 @@ const (
 // FaultKinds are the kinds of faults that a [Rule] can have in JSON.
 var FaultKinds = []string{AnswerLost, Status, RateLimited, Slow, Malformed}
 
-// FaultFields are the fields of a fault that its kind uses.
-var FaultFields = map[string][]string{Status: {"status", "body"}, RateLimited: {"after"}, Slow: {"after"}, Malformed: {"body"}}
+// faultFields are the fields of a fault that its kind uses.
+var faultFields = map[string][]string{Status: {"status", "body"}, RateLimited: {"after"}, Slow: {"after"}, Malformed: {"body"}}
 
 // Fault is a way for a request to fail. The zero Fault has no effect.
 type Fault struct {
@@ -75,7 +75,7 @@ func (f Fault) check() error {
 		name string
 		set  bool
 	}{{"status", f.Status != 0}, {"body", f.Body != ""}, {"after", f.After != 0}} {
-		if field.set && !slices.Contains(FaultFields[f.Kind], field.name) {
+		if field.set && !slices.Contains(faultFields[f.Kind], field.name) {
 			return ruleError("fault."+field.name, "has no effect on %s", f.Kind)
 		}
 	}

@@ -29,9 +29,7 @@ type errorBody struct {
 	Errors  problems `json:"errors,omitempty"`
 }
 
-func successResponse(message string, data any) response {
-	return newResponse(http.StatusOK, successBody{Success: true, Data: data, Message: message})
-}
+func successResponse(message string, data any) response { return listResponse(message, data, nil) }
 
 func listResponse(message string, rows any, meta *pageMeta) response {
 	return newResponse(http.StatusOK, successBody{Success: true, Data: rows, Meta: meta, Message: message})

@@ -70,15 +70,9 @@ func IsServed(name string) bool {
 // rules are the rules of a server.
 type rules struct {
 	mu     sync.Mutex // protects the following fields
-	active []*activeRule
+	active []ActiveRule
 	usedUp []ActiveRule // the latest ones
 	lastID int
-}
-
-// activeRule is a rule with its sequence of random numbers.
-type activeRule struct {
-	ActiveRule
-	random *rand.Rand
 }
 
 // AddRule adds a rule after the existing ones, and returns its id.
@@ -86,7 +80,7 @@ func (all *rules) AddRule(r Rule) (id int) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.lastID++
-	all.active = append(all.active, &activeRule{ActiveRule{ID: all.lastID, Rule: r}, rand.New(rand.NewPCG(r.Seed, r.Seed))})
+	all.active = append(all.active, ActiveRule{ID: all.lastID, Rule: r})
 	return all.lastID
 }
 
@@ -95,7 +89,7 @@ func (all *rules) RemoveRule(id int) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	before := len(all.active)
-	all.active = slices.DeleteFunc(all.active, func(r *activeRule) bool { return r.ID == id })
+	all.active = slices.DeleteFunc(all.active, func(r ActiveRule) bool { return r.ID == id })
 	return len(all.active) < before
 }
 
@@ -110,11 +104,7 @@ func (all *rules) RemoveRules() {
 func (all *rules) Rules() []ActiveRule {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	list := make([]ActiveRule, len(all.active))
-	for i, r := range all.active {
-		list[i] = r.ActiveRule
-	}
-	return list
+	return slices.Clone(all.active)
 }
 
 // UsedUp returns the latest five rules that have failed as many requests as they were to.
@@ -130,22 +120,25 @@ func (all *rules) NextFault(op string) Fault {
 	const kept = 5
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	for i, r := range all.active {
+	for i := range all.active {
+		r := &all.active[i]
 		if r.Op != "" && r.Op != op || !r.fails() {
 			continue
 		}
+		fault := r.Fault
 		if r.Failed == r.Count {
+			all.usedUp = append(all.usedUp[max(0, len(all.usedUp)+1-kept):], *r)
 			all.active = slices.Delete(all.active, i, i+1)
-			all.usedUp = append(all.usedUp[max(0, len(all.usedUp)+1-kept):], r.ActiveRule)
 		}
-		return r.Fault
+		return fault
 	}
 	return Fault{}
 }
 
 // fails reports whether the next request of the operation fails, and counts it.
-func (r *activeRule) fails() bool {
-	if r.LetThrough < r.Skip || r.Probability < 1 && r.random.Float64() >= r.Probability {
+func (r *ActiveRule) fails() bool {
+	random := rand.New(rand.NewPCG(r.Seed, uint64(r.LetThrough+r.Failed)))
+	if r.LetThrough < r.Skip || r.Probability < 1 && random.Float64() >= r.Probability {
 		r.LetThrough++
 		return false
 	}

@@ -24,9 +24,8 @@ type Config struct {
 	Key string
 	// Identifier is the field that identifies a customer.
 	Identifier Identifier
-	// History limits the requests that the server keeps, and the broadcasts and triggers,
-	// to the latest of each. It is all of them with 0, and none with less.
-	History int
+	// NoHistory means that the server keeps no requests, and no broadcasts and triggers.
+	NoHistory bool
 	// MaxRecords limits the customers, and the event definitions, that requests make the
 	// server store. A request that would exceed the limit fails with status 507 and changes
 	// nothing. What the Add methods add counts, but is always added. 0 means no limit.
@@ -55,7 +54,7 @@ type Server struct {
 // New returns a server.
 func New(c Config) *Server {
 	s := &Server{key: c.Key, observe: c.Observe, closing: make(chan struct{}), rules: new(rules),
-		state: &state{identifier: c.Identifier, maxRecords: c.MaxRecords, history: c.History}}
+		state: &state{identifier: c.Identifier, maxRecords: c.MaxRecords, noHistory: c.NoHistory}}
 	if s.key == "" {
 		s.key = DefaultAPIKey
 	}

@@ -15,7 +15,7 @@ import (
 type state struct {
 	identifier Identifier
 	maxRecords int // of each kind that requests create; 0 means no limit
-	history    int // of requests, and of effects; 0 means no limit, and less keeps none
+	noHistory  bool
 
 	mu        sync.Mutex // protects the following fields
 	customers customers
@@ -149,7 +149,9 @@ func (s *state) Requests() []Request {
 func (s *state) addRequest(r *Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	record(s, &s.requests, r)
+	if !s.noHistory {
+		s.requests = append(s.requests, r)
+	}
 }
 
 func (s *state) setStatus(r *Request, status int) {
@@ -172,21 +174,11 @@ func (s *state) carryOut(in *input, effect any, customers []CustomerParams, succ
 	for _, params := range customers {
 		in.exchange.Customers = append(in.exchange.Customers, s.customers.upsert(params))
 	}
-	record(s, &s.effects, effect)
+	if !s.noHistory {
+		s.effects = append(s.effects, effect)
+	}
 	in.exchange.Effect = effect
 	return success
-}
-
-// record adds a record to a history, which keeps the latest ones.
-func record[T any](s *state, history *[]T, added T) {
-	switch {
-	case s.history < 0:
-		return
-	case s.history > 0 && len(*history) == s.history:
-		clear((*history)[:1]) // what the record points to can be freed
-		*history = (*history)[1:]
-	}
-	*history = append(*history, added)
 }
 
 // timeOrNow returns t, or the current time if t is zero and extra has no member with the

@@ -14,14 +14,10 @@ import (
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
-func TestHistoryKeepsTheLatestRecords(t *testing.T) {
-	for name, test := range map[string]struct{ limit, effects, requests int }{
-		"all by default":                {0, 15, 15},
-		"fewer requests than there are": {9, 9, 9},
-		"none":                          {-1, 0, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := serve(t, fake.Config{History: test.limit})
+func TestHistoryIsKeptUnlessThereIsNone(t *testing.T) {
+	for none, kept := range map[bool]int{false: 15, true: 0} {
+		t.Run(fmt.Sprint("none: ", none), func(t *testing.T) {
+			s := serve(t, fake.Config{NoHistory: none})
 			s.AddEvents(fake.Event{ID: "e", Name: "n"})
 			for i := range 5 {
 				email := fmt.Sprintf("c%d@example.com", i)
@@ -29,11 +25,11 @@ func TestHistoryKeepsTheLatestRecords(t *testing.T) {
 				s.post(t, pushPath, strings.Replace(pushBody, `"s"`, `"`+email+`"`, 1))
 				s.post(t, triggerPath, `{"event_id":"e","payload":{"email":"`+email+`"}}`)
 			}
-			require.Len(t, s.Effects(), test.effects)
-			require.Len(t, s.Requests(), test.requests)
-			if test.effects > 0 {
-				assert.Equal(t, "c4@example.com", s.Effects()[test.effects-1].(*fake.Trigger).Email)
-				assert.Equal(t, triggerPath, s.Requests()[test.requests-1].Path)
+			require.Len(t, s.Effects(), kept)
+			require.Len(t, s.Requests(), kept)
+			if kept > 0 {
+				assert.Equal(t, "c4@example.com", s.Effects()[kept-1].(*fake.Trigger).Email)
+				assert.Equal(t, triggerPath, s.Requests()[kept-1].Path)
 			}
 			assert.Len(t, s.Customers(), 7, "customers are not history")
 			assert.Len(t, s.all(), 15, "every exchange is observed")
@@ -80,9 +76,9 @@ func TestServerThatIsFullRefusesNewCustomersAndChangesNothing(t *testing.T) {
 		identifier fake.Identifier
 		fits, full string
 	}{
-		"by email address": {"", `{"email":"b@x.test"},{"email":"B@X.test"},{"email":"a@x.test"}`, `{"email":"b@x.test"},{"email":"c@x.test"}`},
-		"by id":            {"", `{"customer_id":"2"},{"customer_id":"2"},{"customer_id":"1"}`, `{"customer_id":"3"}, {"customer_id":"2"}`},
-		"by id alone": {fake.CustomerID, `{"customer_id":"2","email":"b@x.test"},{"customer_id":"2","email":"c@x.test"}`,
+		"by email address": {"", `{"email":"b@x.test"},{"email":"a@x.test"}`, `{"email":"b@x.test"},{"email":"c@x.test"}`},
+		"by id":            {"", `{"customer_id":"2"},{"customer_id":"1"}`, `{"customer_id":"3"}, {"customer_id":"2"}`},
+		"by id alone": {fake.CustomerID, `{"customer_id":"2","email":"b@x.test"}`,
 			`{"customer_id":"3","email":"b@x.test"},{"customer_id":"4"}`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func Start(cfg Config) (*Sandbox, error) {
 	if b.StartID == "" {
 		b.StartID = b.History.Boot()
 	}
-	b.service = fake.New(fake.Config{Key: cfg.Key, Identifier: cfg.Identifier, History: -1, MaxRecords: cfg.MaxRecords, Observe: b.observe})
+	b.service = fake.New(fake.Config{Key: cfg.Key, Identifier: cfg.Identifier, NoHistory: true, MaxRecords: cfg.MaxRecords, Observe: b.observe})
 	b.Records = records.NewStore(b.service)
 	b.limits = &limits{stored: b.Records.Bytes, maxBytes: cfg.KeepBytes}
 	b.History.EventName, b.History.Stored = b.eventName, b.Records.Bytes
