@@ -66,7 +66,7 @@ func TestDocumentedOperationsAreThoseThatAMethodCalls(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			call := methods[method].call
 			require.NotNil(t, call, "add it to internal/kit/scripted/operations.go")
-			recorder := scripted.NewRecorder(t, `HTTP/1.1 200 OK`+"\n\n"+`{"success": true, "data": null}`)
+			recorder := scripted.NewRecorder(`HTTP/1.1 200 OK` + "\n\n" + `{"success": true, "data": null}`)
 			_ = call(t.Context(), recorder.Dial(t, atTheRoot))
 			var called []string
 			for _, request := range recorder.Recorded() {
@@ -315,7 +315,7 @@ func TestParamsAreNotModifiedByAnyCall(t *testing.T) {
 	for name, build := range everyRequest() {
 		t.Run(name, func(t *testing.T) {
 			request, untouched := build(), build()
-			recorder := scripted.NewRecorder(t, `HTTP/1.1 200 OK`+"\n\n"+`{"success": true, "data": null}`)
+			recorder := scripted.NewRecorder(`HTTP/1.1 200 OK` + "\n\n" + `{"success": true, "data": null}`)
 			_ = request.Call(t.Context(), recorder.Dial(t, atTheRoot))
 			assert.Len(t, recorder.Recorded(), 1, "the call got as far as the wire")
 			assert.Equal(t, untouched.Params, request.Params)

@@ -24,7 +24,7 @@ func TestPreparedIsTheRequestThatTheMethodSends(t *testing.T) {
 	for _, send := range scripted.Sends() {
 		for i, build := range send.Requests {
 			t.Run(fmt.Sprint(send.Name, " ", i), func(t *testing.T) {
-				recorder := scripted.NewRecorder(t, "HTTP/1.1 200 OK\n\n"+`{"success": true, "data": {"id": "event-1"}}`)
+				recorder := scripted.NewRecorder("HTTP/1.1 200 OK\n\n" + `{"success": true, "data": {"id": "event-1"}}`)
 				client := recorder.Dial(t, atTheRoot)
 				request := build()
 				require.NoError(t, request.Call(t.Context(), client))

@@ -34,7 +34,7 @@ func TestWire(t *testing.T) {
 		t.Run(exchange.name, func(t *testing.T) {
 			answer, err := os.ReadFile(exchange.responsePath())
 			require.NoError(t, err)
-			recorder := scripted.NewRecorder(t, string(answer))
+			recorder := scripted.NewRecorder(string(answer))
 
 			got, err := exchange.call(t.Context(), recorder.Dial(t, exchange.base, exchange.options...))
 			require.NoError(t, err)

@@ -160,7 +160,7 @@ func TestErrorBodyShapes(t *testing.T) {
 			assert.Equal(t, test.code, answer.Code)
 			assert.Equal(t, test.message, answer.Message)
 			assert.Equal(t, test.fields, answer.Fields)
-			scripted.AssertSame(t, test.body, string(answer.Body))
+			assert.Equal(t, test.body, string(answer.Body))
 			assert.ErrorIs(t, answer, messaging.ErrValidation)
 			assert.Equal(t, messaging.DeliveryRejected, messaging.DeliveryOf(answer))
 			scripted.RequireOneShortLine(t, answer, "send email broadcast: POST /v1/broadcast/send/email: 422 Unprocessable Entity",
@@ -216,7 +216,7 @@ func TestErrorBodyIsBounded(t *testing.T) {
 			var answer *messaging.APIError
 			require.ErrorAs(t, scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(status, manyFields.String())), &answer)
 			assert.Equal(t, "Invalid.", answer.Message)
-			scripted.AssertSame(t, manyFields.String()[:scripted.MaxKeptBody], string(answer.Body))
+			assert.Equal(t, manyFields.String()[:scripted.MaxKeptBody], string(answer.Body))
 			require.Greater(t, len(answer.Fields), 1000)
 			for i, field := range answer.Fields {
 				require.Equal(t, messaging.FieldProblem{Field: fmt.Sprintf("f%d", i), Messages: []string{fmt.Sprint(i)}}, field)

@@ -72,7 +72,7 @@ func requireKept(t *testing.T, extra map[string]json.RawMessage, member, value s
 	t.Helper()
 	require.NoError(t, err)
 	require.Contains(t, extra, member)
-	scripted.AssertSame(t, strings.ReplaceAll(value, " ", ""), strings.ReplaceAll(string(extra[member]), " ", ""))
+	assert.Equal(t, strings.ReplaceAll(value, " ", ""), strings.ReplaceAll(string(extra[member]), " ", ""))
 }
 
 // reading is a JSON value in the place of a field, and what becomes of it.
@@ -124,7 +124,7 @@ func TestDecodeReadsAStringThatMayBeANumber(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			scripted.AssertSame(t, messaging.Event{ID: row.want}, event)
+			assert.Equal(t, messaging.Event{ID: row.want}, event)
 		})
 	}
 }
@@ -768,8 +768,8 @@ func TestDecodeIgnoresBracketsInStrings(t *testing.T) {
 	brackets := strings.Repeat(`[{`, 500)
 	event, err := eventIn(t, `"id":"`+brackets+`","more":{"text":"\"`+brackets+`\\"}`)
 	require.NoError(t, err)
-	scripted.AssertSame(t, brackets, event.ID)
-	scripted.AssertSame(t, `{"text":"\"`+brackets+`\\"}`, string(event.Extra["more"]))
+	assert.Equal(t, brackets, event.ID)
+	assert.Equal(t, `{"text":"\"`+brackets+`\\"}`, string(event.Extra["more"]))
 }
 
 func TestDecodeErrorNamesThePath(t *testing.T) {

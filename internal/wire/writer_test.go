@@ -56,7 +56,7 @@ func TestEncodeWritesEveryRecipient(t *testing.T) {
 			body := g.RequireSent(t, pushTo(messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(customers...))))
 			require.NoError(t, json.Unmarshal([]byte(body), &sent))
 
-			scripted.AssertSame(t, []recipient{
+			assert.Equal(t, []recipient{
 				{Type: "segment", Segments: []string{"vip"}},
 				{Type: "customer", Customers: customers},
 			}, sent.Recipients)

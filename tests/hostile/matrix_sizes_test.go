@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/faultserver"
@@ -60,7 +61,10 @@ func hostileSizes() []hostileRow {
 
 var kilobyte = strings.Repeat("x", 1<<10)
 
-var drip = faultserver.Drip(strings.Repeat("x", 1_000_000), shortTimeout/20)
+var drip = faultserver.Forever(faultserver.Write("x"), func(*faultserver.Connection) error {
+	time.Sleep(shortTimeout / 20)
+	return nil
+})
 
 // endsConnection requires that the client has closed the connection.
 func endsConnection(t *testing.T, o callResult) { requireHangUp(t, o.server) }

@@ -498,8 +498,8 @@ func hasMessage(message string, fields ...messaging.FieldProblem) hostileCheck {
 	return func(t *testing.T, o callResult) {
 		var answer *messaging.APIError
 		require.ErrorAs(t, o.err, &answer)
-		scripted.AssertSame(t, message, answer.Message)
-		scripted.AssertSame(t, fields, answer.Fields)
+		assert.Equal(t, message, answer.Message)
+		assert.Equal(t, fields, answer.Fields)
 	}
 }
 
@@ -508,7 +508,7 @@ func hasBody(body string) hostileCheck {
 	return func(t *testing.T, o callResult) {
 		var unreadable *messaging.DecodeError
 		require.ErrorAs(t, o.err, &unreadable)
-		scripted.AssertSame(t, body, string(unreadable.Body))
+		assert.Equal(t, body, string(unreadable.Body))
 	}
 }
 
@@ -525,10 +525,10 @@ func hasRetryAfter(retryAfter time.Duration) hostileCheck {
 func hasItems[T any](want ...T) hostileCheck {
 	return func(t *testing.T, o callResult) {
 		if page, ok := o.value.(*messaging.Page[T]); ok {
-			scripted.AssertSame(t, want, page.Items)
+			assert.Equal(t, want, page.Items)
 			return
 		}
-		scripted.AssertSame(t, want, o.value)
+		assert.Equal(t, want, o.value)
 	}
 }
 

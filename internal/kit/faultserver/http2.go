@@ -138,14 +138,9 @@ func (s *stream) respond(status int, body string, headers []string, complete boo
 	})
 }
 
-var errNotHTTP2 = errors.New("the step is for HTTP/2")
-
 // ResetStream ends the request with an error code, over HTTP/2.
 func ResetStream(code http2.ErrCode) Step {
 	return func(c *Connection) error {
-		if c.stream == nil {
-			return errNotHTTP2
-		}
 		return c.stream.write(func(f *http2.Framer) error { return f.WriteRSTStream(c.stream.id, code) })
 	}
 }
@@ -155,9 +150,6 @@ func ResetStream(code http2.ErrCode) Step {
 // seen this one.
 func GoAway(code http2.ErrCode, before bool) Step {
 	return func(c *Connection) error {
-		if c.stream == nil {
-			return errNotHTTP2
-		}
 		last := c.stream.id
 		if before {
 			last = 0

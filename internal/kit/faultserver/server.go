@@ -14,7 +14,6 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,7 +22,6 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Server plays one script a connection: the first connection the first script,
@@ -32,9 +30,8 @@ type Server struct {
 	listener net.Listener
 	scheme   string
 	scripts  []Script
-	stopping chan struct{}
 	running  sync.WaitGroup
-	stop     sync.Once
+	stop     func()
 	hangUps  chan struct{}
 
 	transport *http.Transport // of Client
@@ -142,15 +139,13 @@ func ClosedAddress(tb testing.TB) string {
 }
 
 func start(tb testing.TB, listener net.Listener, scheme string, scripts []Script) *Server {
-	s := &Server{listener: listener, scheme: scheme, scripts: scripts, stopping: make(chan struct{}),
-		hangUps: make(chan struct{}, maxHangUps), transport: &http.Transport{TLSClientConfig: ClientTLS(), ForceAttemptHTTP2: true}}
+	s := &Server{listener: listener, scheme: scheme, scripts: scripts, hangUps: make(chan struct{}, 1000),
+		transport: &http.Transport{TLSClientConfig: ClientTLS(), ForceAttemptHTTP2: true}}
+	s.stop = sync.OnceFunc(s.close)
 	s.running.Go(s.accept)
 	tb.Cleanup(s.Stop)
 	return s
 }
-
-// maxHangUps is how many hang-ups are kept until they are received.
-const maxHangUps = 1000
 
 func (s *Server) accept() {
 	for i := 0; ; i++ {
@@ -191,10 +186,9 @@ func (s Script) play(c *Connection) {
 
 // Stop ends the server and every connection to it, as a crash does. The end of the
 // test calls it, too.
-func (s *Server) Stop() { s.stop.Do(s.close) }
+func (s *Server) Stop() { s.stop() }
 
 func (s *Server) close() {
-	close(s.stopping)
 	s.transport.CloseIdleConnections()
 	_ = s.listener.Close()
 	s.mu.Lock()
@@ -236,14 +230,8 @@ func (s *Server) Acted() int {
 	return s.acted
 }
 
-// HangUps receives once for each connection that the client has ended during
-// [Hang].
+// HangUps receives once for each end of a [Hang].
 func (s *Server) HangUps() <-chan struct{} { return s.hangUps }
-
-var (
-	errStopped  = errors.New("the script has ended")
-	errNotHTTP1 = errors.New("the step is for HTTP/1.1")
-)
 
 // Await waits until a request begins to arrive, and leaves it unread.
 func Await(c *Connection) error {
@@ -257,45 +245,35 @@ func Await(c *Connection) error {
 
 // ReadRequest reads one request to its end.
 func ReadRequest(c *Connection) error {
-	request, err := c.readRequest()
-	if err != nil {
-		return err
+	if c.stream != nil {
+		c.last = c.stream.request
+	} else {
+		request, err := http.ReadRequest(c.reader)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(request.Body)
+		if err != nil {
+			return err
+		}
+		c.last = Request{Method: request.Method, Target: request.RequestURI, Header: request.Header, Body: body}
 	}
-	c.last = request
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
-	c.server.requests = append(c.server.requests, request)
+	c.server.requests = append(c.server.requests, c.last)
 	return nil
 }
 
-func (c *Connection) readRequest() (Request, error) {
-	if c.stream != nil {
-		return c.stream.request, nil
-	}
-	request, err := http.ReadRequest(c.reader)
-	if err != nil {
-		return Request{}, err
-	}
-	body, err := io.ReadAll(request.Body)
-	return Request{Method: request.Method, Target: request.RequestURI, Header: request.Header, Body: body}, err
-}
-
 // ReadHead reads the head of a request and leaves its body unread. The request
-// does not count as read. ReadHead is for HTTP/1.1.
+// does not count as read. ReadHead is for HTTP/1.1, like [ReadBytes], [Write] and [Repeat].
 func ReadHead(c *Connection) error {
-	if c.reader == nil {
-		return errNotHTTP1
-	}
 	_, err := http.ReadRequest(c.reader)
 	return err
 }
 
-// ReadBytes reads n bytes and no more. It is for HTTP/1.1.
+// ReadBytes reads n bytes and no more.
 func ReadBytes(n int) Step {
 	return func(c *Connection) error {
-		if c.reader == nil {
-			return errNotHTTP1
-		}
 		_, err := io.CopyN(io.Discard, c.reader, int64(n))
 		return err
 	}
@@ -309,13 +287,10 @@ func Act(c *Connection) error {
 	return nil
 }
 
-// Write writes text to the connection. It is for HTTP/1.1.
+// Write writes text to the connection.
 func Write(text string) Step {
 	written := []byte(text) // once, so that tests which measure memory do not see it
 	return func(c *Connection) error {
-		if c.reader == nil {
-			return errNotHTTP1
-		}
 		_, err := c.net.Write(written)
 		return err
 	}
@@ -349,7 +324,7 @@ func respond(status int, body string, headers []string, length int) Step {
 }
 
 // Repeat writes text n times, for responses too large for memory. It stops when the
-// client has closed the connection. It is for HTTP/1.1.
+// client has closed the connection.
 func Repeat(text string, n int) Step {
 	write := Write(text)
 	return func(c *Connection) error {
@@ -367,27 +342,6 @@ func Choose(step func(Request) Step) Step {
 	return func(c *Connection) error { return step(c.last)(c) }
 }
 
-// Drip writes text byte by byte, with a pause before each, until the client has
-// closed the connection. It is for HTTP/1.1.
-func Drip(text string, pause time.Duration) Step {
-	return func(c *Connection) error {
-		if c.reader == nil {
-			return errNotHTTP1
-		}
-		for i := range len(text) {
-			select {
-			case <-c.server.stopping:
-				return errStopped
-			case <-time.After(pause):
-			}
-			if _, err := io.WriteString(c.net, text[i:i+1]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
 // Hang waits until the client ends the connection, or the request of [Streams], or
 // the server stops.
 func Hang(c *Connection) error {
@@ -397,11 +351,10 @@ func Hang(c *Connection) error {
 		_, _ = io.Copy(io.Discard, c.reader)
 	}
 	select {
-	case <-c.server.stopping:
 	case c.server.hangUps <- struct{}{}:
 	default: // nobody receives them
 	}
-	return errStopped
+	return nil
 }
 
 // Close closes the connection.

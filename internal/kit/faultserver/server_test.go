@@ -7,10 +7,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -67,8 +65,6 @@ func TestServerPlaysAScript(t *testing.T) {
 			200, "yes", io.ErrUnexpectedEOF, 1, 0},
 		{"text is repeated", faultserver.Script{faultserver.ReadRequest, faultserver.Write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"),
 			faultserver.Repeat("ab", 3)}, 200, "ababab", nil, 1, 0},
-		{"text drips", faultserver.Script{faultserver.ReadRequest,
-			faultserver.Drip("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nyes", time.Microsecond)}, 200, "yes", nil, 1, 0},
 		{"the response fits the request", faultserver.Script{faultserver.ReadRequest, faultserver.Choose(repeatsBody)}, 200, "hello", nil, 1, 0},
 	}
 	for _, test := range tests {
@@ -110,22 +106,21 @@ func TestServerPlaysOneScriptPerConnection(t *testing.T) {
 	assert.Equal(t, 3, server.Connections())
 }
 
-func TestServerForeverKeepsAConnectionAlive(t *testing.T) {
-	server := faultserver.Start(t,
-		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Respond(http.StatusOK, "yes"))})
-	assertOneConnectionServes(t, server)
-}
-
-// assertOneConnectionServes makes requests one after the other.
-func assertOneConnectionServes(t *testing.T, server *faultserver.Server) {
-	t.Helper()
-	client := newClient(t)
-	for range 3 {
-		_, _, err := post(client, server.URL())
-		require.NoError(t, err)
+func TestServerKeepsAConnectionAlive(t *testing.T) {
+	act, yes := faultserver.Act, faultserver.Respond(http.StatusOK, "yes")
+	for name, server := range map[string]*faultserver.Server{
+		"over HTTP/1.1": faultserver.Start(t, faultserver.EachRequest(act, yes)), "over HTTP/2": startHTTP2(t, act, yes),
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := newClient(t)
+			for range 3 {
+				_, _, err := post(client, server.URL())
+				require.NoError(t, err)
+			}
+			assert.Equal(t, 3, server.Acted())
+			assert.Equal(t, 1, server.Connections())
+		})
 	}
-	assert.Equal(t, 3, server.Acted())
-	assert.Equal(t, 1, server.Connections())
 }
 
 func TestServerRecordsRequests(t *testing.T) {
@@ -137,21 +132,9 @@ func TestServerRecordsRequests(t *testing.T) {
 	assert.Equal(t, "gzip", request.Header.Get("Accept-Encoding"))
 }
 
-func TestServerReportsAHangUp(t *testing.T) {
-	server := faultserver.Start(t, faultserver.Script{faultserver.Hang})
-	conn, err := net.Dial("tcp", server.Address())
-	require.NoError(t, err)
-	_, err = io.WriteString(conn, "whatever")
-	require.NoError(t, err)
-	assert.Empty(t, server.HangUps())
-	require.NoError(t, conn.Close())
-	<-server.HangUps()
-}
-
 func TestServerStopEndsEveryScript(t *testing.T) {
 	for name, step := range map[string]faultserver.Step{
 		"a hanging step":     faultserver.Hang,
-		"a dripping step":    faultserver.Drip("never", time.Hour),
 		"a read":             faultserver.ReadRequest,
 		"a write":            faultserver.Repeat(strings.Repeat("x", 1<<20), 1<<20),
 		"a step on its turn": faultserver.Forever(faultserver.ReadRequest, faultserver.Act),
@@ -179,13 +162,10 @@ func (s signal) give(*faultserver.Connection) error {
 	return nil
 }
 
-func TestClosedAddressRefusesConnections(t *testing.T) {
-	_, err := net.Dial("tcp", faultserver.ClosedAddress(t))
-	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
-}
-
-func TestServerStartsAtAGivenAddress(t *testing.T) {
+func TestServerStartsAtAnAddressThatWasClosed(t *testing.T) {
 	address := faultserver.ClosedAddress(t)
+	_, err := net.Dial("tcp", address)
+	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 	server := faultserver.StartAt(t, address, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(http.StatusOK, "yes")})
 	assert.Equal(t, "http://"+address, server.URL())
 	_, body, err := post(newClient(t), server.URL())
@@ -245,43 +225,6 @@ func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
 	}
 }
 
-func TestServerOverHTTP2SharesAConnection(t *testing.T) {
-	server := startHTTP2(t, faultserver.Act, faultserver.Respond(http.StatusOK, "yes"))
-	assertOneConnectionServes(t, server)
-}
-
-func TestServerOverHTTP2ServesRequestsConcurrently(t *testing.T) {
-	const requests = 5
-	var arrived sync.WaitGroup
-	arrived.Add(requests)
-	all := func(*faultserver.Connection) error {
-		arrived.Done()
-		arrived.Wait() // for the other requests
-		return nil
-	}
-	yes := faultserver.Respond(http.StatusOK, "yes", "X-Answer: 1")
-	server := startHTTP2(t, faultserver.Choose(func(r faultserver.Request) faultserver.Step {
-		if r.Target == "/first" {
-			return faultserver.Act
-		}
-		return all
-	}), yes)
-	client := newClient(t)
-	_, _, err := post(client, server.URL()+"/first") // which opens the connection that the others share
-	require.NoError(t, err)
-	var running sync.WaitGroup
-	for range requests {
-		running.Go(func() {
-			status, body, err := post(client, server.URL())
-			assert.NoError(t, err)
-			assert.Equal(t, http.StatusOK, status)
-			assert.Equal(t, "yes", body)
-		})
-	}
-	running.Wait()
-	assert.Equal(t, 1, server.Connections())
-}
-
 func TestServerRespondsPartly(t *testing.T) {
 	steps := []faultserver.Step{faultserver.ReadRequest, faultserver.RespondPartly(http.StatusOK, "yes")}
 	for name, server := range map[string]*faultserver.Server{
@@ -297,50 +240,14 @@ func TestServerRespondsPartly(t *testing.T) {
 	}
 }
 
-func TestServerRefusesAStepOfTheOtherProtocol(t *testing.T) {
-	for name, step := range map[string]faultserver.Step{
-		"ReadHead": faultserver.ReadHead, "ReadBytes": faultserver.ReadBytes(1), "Write": faultserver.Write("x"),
-		"Drip": faultserver.Drip("x", 0),
-	} {
-		t.Run(name, func(t *testing.T) {
-			var failed error
-			server := startHTTP2(t, func(c *faultserver.Connection) error {
-				failed = step(c)
-				return nil
-			}, faultserver.Close)
-			_, _, err := post(server.Client(), server.URL())
-			require.Error(t, err)
-			server.Stop()
-			assert.Error(t, failed)
-		})
-	}
-	for name, step := range map[string]faultserver.Step{
-		"ResetStream": faultserver.ResetStream(http2.ErrCodeInternal), "GoAway": faultserver.GoAway(http2.ErrCodeNo, true),
-	} {
-		t.Run(name, func(t *testing.T) {
-			var failed error
-			server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, func(c *faultserver.Connection) error {
-				failed = step(c)
-				return failed
-			}})
-			_, _, err := post(server.Client(), server.URL())
-			require.Error(t, err)
-			server.Stop()
-			assert.Error(t, failed)
-		})
-	}
-}
-
-func TestServerOverHTTP2ReportsAClientThatGivesUp(t *testing.T) {
-	acted := make(signal, 1)
-	server := startHTTP2(t, faultserver.Act, acted.give, faultserver.Hang)
-	assertHangUp(t, server, acted)
-}
-
 func TestServerReportsAClientThatGivesUp(t *testing.T) {
 	acted := make(signal, 1)
-	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, acted.give, faultserver.Hang})
-	assertHangUp(t, server, acted)
+	steps := []faultserver.Step{faultserver.ReadRequest, faultserver.Act, acted.give, faultserver.Hang}
+	for name, server := range map[string]*faultserver.Server{
+		"over HTTP/1.1": faultserver.Start(t, steps), "over HTTP/2": startHTTP2(t, steps[1:]...),
+	} {
+		t.Run(name, func(t *testing.T) { assertHangUp(t, server, acted) })
+	}
 }
 
 // assertHangUp makes a request and cancels it when the server has acted.

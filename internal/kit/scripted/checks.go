@@ -2,7 +2,6 @@ package scripted
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
@@ -36,22 +34,6 @@ func RequireOneShortLine(tb testing.TB, err error, beginning, ending string) {
 	require.LessOrEqual(tb, utf8.RuneCountInString(text), 310, "%q", text)
 	require.True(tb, strings.HasPrefix(text, beginning), "%q must begin with %q", text, beginning)
 	require.True(tb, strings.HasSuffix(text, ending), "%q must end with %q", text, ending)
-}
-
-// AssertSame asserts that two long values are equal. It shows where they begin to
-// differ, and not all of them.
-func AssertSame(tb testing.TB, want, got any) bool {
-	tb.Helper()
-	if assert.ObjectsAreEqual(want, got) {
-		return true
-	}
-	a, b := fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", got)
-	same := 0
-	for same < min(len(a), len(b)) && a[same] == b[same] {
-		same++
-	}
-	from := max(same-40, 0)
-	return assert.Fail(tb, fmt.Sprintf("the values differ from byte %d on:\nwant ...%.120q\ngot  ...%.120q", same, a[from:], b[from:]))
 }
 
 // RequireRoundTrip requires that a model is decoded from its own encoding

@@ -1,11 +1,8 @@
 package scripted
 
 import (
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -17,13 +14,11 @@ import (
 // NotUTF8 is text with the [Canary] that is not valid UTF-8.
 const NotUTF8 = Canary + "\xff"
 
-// Gate is a client, with a server behind it that remembers what got through.
+// Gate is a client, and the transport that remembers what got through.
 type Gate struct {
-	Client *messaging.Client
-
-	mu     sync.Mutex
-	passed []string    // a request each: its query or its body
-	header http.Header // of the last one
+	Client    *messaging.Client
+	transport *Transport
+	taken     int // of the requests that the transport was given
 }
 
 // NewGate returns a gate whose client has an API key.
@@ -35,42 +30,32 @@ func NewGate(tb testing.TB, opts ...messaging.Option) *Gate {
 // NewGateWithKey returns a gate whose client has the given API key.
 func NewGateWithKey(tb testing.TB, key string, opts ...messaging.Option) *Gate {
 	tb.Helper()
-	g := new(Gate)
-	server := httptest.NewServer(http.HandlerFunc(g.serve))
-	tb.Cleanup(server.Close)
-	var err error
-	g.Client, err = messaging.NewClient(server.URL, key, append(opts, messaging.WithHTTPClient(server.Client()))...)
+	transport := &Transport{Scenes: []Scene{func(req *http.Request) (*http.Response, error) {
+		answer := `{"success":true,"data":{"id":"signup"}}`
+		if req.Method == http.MethodGet {
+			answer = `{"success":true,"data":[]}`
+		}
+		return Responds(http.StatusOK, answer)(req)
+	}}}
+	opts = append(opts, messaging.WithHTTPClient(&http.Client{Transport: transport}))
+	client, err := messaging.NewClient("https://api.example.com", key, opts...)
 	require.NoError(tb, err)
-	return g
+	return &Gate{Client: client, transport: transport}
 }
 
-func (g *Gate) serve(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	g.mu.Lock()
-	g.passed, g.header = append(g.passed, r.URL.RawQuery+string(body)), r.Header
-	g.mu.Unlock()
-	answer := `{"success":true,"data":{"id":"signup"}}`
-	if r.Method == http.MethodGet {
-		answer = `{"success":true,"data":[]}`
-	}
-	_, _ = io.WriteString(w, answer)
-}
-
-// Take returns what got through since it was last called.
+// Take returns what got through since it was last called: the query or the body of each
+// request.
 func (g *Gate) Take() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	passed := g.passed
-	g.passed = nil
+	var passed []string
+	for _, sent := range g.transport.Sent[g.taken:] {
+		passed = append(passed, sent.URL.RawQuery+sent.Content)
+	}
+	g.taken += len(passed)
 	return passed
 }
 
 // Header returns the header of the last request that got through.
-func (g *Gate) Header() http.Header {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.header
-}
+func (g *Gate) Header() http.Header { return g.transport.Sent[len(g.transport.Sent)-1].Header }
 
 // RequireSent makes a call that must get through, and returns its query or body.
 func (g *Gate) RequireSent(tb testing.TB, call Call, opts ...messaging.RequestOption) string {

@@ -7,11 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,59 +16,44 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// Recorder is a server that gives one response to every request, and writes down each
+// Recorder is a transport that gives one response to every request, and writes down each
 // request as the text of a golden file.
 type Recorder struct {
-	*httptest.Server
-	response *http.Response
-	body     []byte
-
-	mu       sync.Mutex
+	response string
 	requests []string
 }
 
-// NewRecorder starts a server that gives the response with the given text.
-func NewRecorder(tb testing.TB, text string) *Recorder {
-	tb.Helper()
-	response, err := http.ReadResponse(bufio.NewReader(strings.NewReader(text)), nil)
-	require.NoError(tb, err)
-	body, err := io.ReadAll(response.Body)
-	require.NoError(tb, err)
-	recorder := &Recorder{response: response, body: body}
-	recorder.Server = httptest.NewTLSServer(recorder)
-	tb.Cleanup(recorder.Close)
-	return recorder
-}
+// NewRecorder returns a recorder that gives the response with the given text.
+func NewRecorder(response string) *Recorder { return &Recorder{response: response} }
 
-// Dial returns a client that reaches the server by any name below example.com.
+// Dial returns a client whose requests are recorded.
 func (r *Recorder) Dial(tb testing.TB, base string, opts ...messaging.Option) *messaging.Client {
 	tb.Helper()
-	client, err := messaging.NewClient(base, "wire-key", append(opts, messaging.WithHTTPClient(r.Client()))...)
+	client, err := messaging.NewClient(base, "wire-key", append(opts, messaging.WithHTTPClient(&http.Client{Transport: r}))...)
 	require.NoError(tb, err)
 	return client
 }
 
-// ServeHTTP records the request.
-func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	request, err := goldenText(req)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+// RoundTrip records what net/http writes to a connection.
+func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	var written bytes.Buffer
+	if err := req.Write(&written); err != nil {
+		return nil, err
 	}
-	r.mu.Lock()
-	r.requests = append(r.requests, request)
-	r.mu.Unlock()
-	maps.Copy(w.Header(), r.response.Header)
-	w.Header()["Date"] = nil // or the server adds its own
-	w.WriteHeader(r.response.StatusCode)
-	_ = http.NewResponseController(w).Flush() // or the server adds a Content-Length
-	_, _ = w.Write(r.body)
+	received, err := http.ReadRequest(bufio.NewReader(&written))
+	if err != nil {
+		return nil, err
+	}
+	text, err := goldenText(received)
+	r.requests = append(r.requests, text)
+	if err != nil {
+		return nil, err
+	}
+	return http.ReadResponse(bufio.NewReader(strings.NewReader(r.response)), req)
 }
 
 // Recorded returns the requests since the last call of it.
 func (r *Recorder) Recorded() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	requests := r.requests
 	r.requests = nil
 	return requests
