@@ -33,9 +33,8 @@ func newSecretiveClient(t *testing.T) *messaging.Client {
 
 func TestClientIsPrintedWithoutItsSecrets(t *testing.T) {
 	client := newSecretiveClient(t)
-	for _, secret := range scripted.SecretHolders {
-		t.Run(secret.Name, func(t *testing.T) {
-			value := secret.Of(client)
+	for name, value := range scripted.SecretHolders(client) {
+		t.Run(name, func(t *testing.T) {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "% x", "%b", "%o", "%t", "%T", "%U"} {
 				scripted.RequireNoSecret(t, fmt.Sprintf(verb, value))
 			}
@@ -51,10 +50,10 @@ func TestClientIsLoggedWithoutItsSecrets(t *testing.T) {
 	everything := &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}
 	handlers := map[string]slog.Handler{"text": slog.NewTextHandler(&log, everything), "JSON": slog.NewJSONHandler(&log, everything)}
 	for name, handler := range handlers {
-		for _, secret := range scripted.SecretHolders {
-			t.Run(name+", "+secret.Name, func(t *testing.T) {
+		for holder, value := range scripted.SecretHolders(client) {
+			t.Run(name+", "+holder, func(t *testing.T) {
 				log.Reset()
-				slog.New(handler).With("with", secret.Of(client)).Info("created", "client", secret.Of(client))
+				slog.New(handler).With("with", value).Info("created", "client", value)
 				require.NotEmpty(t, log.String())
 				scripted.RequireNoSecret(t, log.String())
 			})
@@ -64,9 +63,9 @@ func TestClientIsLoggedWithoutItsSecrets(t *testing.T) {
 
 func TestClientIsMarshalledWithoutItsSecrets(t *testing.T) {
 	client := newSecretiveClient(t)
-	for _, secret := range scripted.SecretHolders {
-		t.Run(secret.Name, func(t *testing.T) {
-			written, err := json.Marshal(secret.Of(client))
+	for name, value := range scripted.SecretHolders(client) {
+		t.Run(name, func(t *testing.T) {
+			written, err := json.Marshal(value)
 			require.NoError(t, err)
 			scripted.RequireNoSecret(t, string(written))
 		})

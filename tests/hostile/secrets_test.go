@@ -124,8 +124,8 @@ func (s searchedClient) search(t *testing.T, err error) {
 func (s searchedClient) searchLogAndClient(t *testing.T) {
 	t.Helper()
 	scripted.RequireNoSecret(t, s.logged.String())
-	for _, secret := range scripted.SecretHolders {
-		scripted.RequireNoSecret(t, fmt.Sprintf("%v %+v %#v", secret.Of(s.client), secret.Of(s.client), secret.Of(s.client)))
+	for _, value := range scripted.SecretHolders(s.client) {
+		scripted.RequireNoSecret(t, fmt.Sprintf("%v %+v %#v", value, value, value))
 	}
 }
 

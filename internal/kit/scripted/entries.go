@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -20,20 +19,12 @@ type Operation struct {
 	Calls map[string]Call
 	// Response is the body of a successful response, with which every call succeeds.
 	Response string
-
-	send *Send
-	list *List
-}
-
-// Send is an operation that changes something.
-type Send struct {
-	*service.Operation
-	// Response is the body of a successful response.
-	Response string
-	// Requests build requests, alike each time. The first has every argument.
+	// Requests build the requests of a send, alike each time. The first has every argument.
 	Requests []func() Request
 	// Reaches is whom the first request reaches.
 	Reaches messaging.Recipients
+
+	list *List
 }
 
 // List is an operation that returns pages of records.
@@ -75,18 +66,12 @@ type Model interface {
 	json.Unmarshaler
 }
 
-// Sends are the entries that change something.
-func Sends() []Send {
-	var sends []Send
-	for _, o := range Operations {
-		if o.send != nil {
-			sends = append(sends, *o.send)
-		}
-	}
-	return sends
+// Sends are the operations that change something.
+func Sends() []Operation {
+	return slices.DeleteFunc(slices.Clone(Operations), func(o Operation) bool { return o.Requests == nil })
 }
 
-// Lists are the entries that return pages of records.
+// Lists are the operations that return pages of records.
 func Lists() []List {
 	var lists []List
 	for _, o := range Operations {
@@ -104,7 +89,7 @@ func ListOf(op *service.Operation) List {
 }
 
 // Full returns a request with every argument.
-func (s Send) Full() Request { return s.Requests[0]() }
+func (o Operation) Full() Request { return o.Requests[0]() }
 
 // sendMethod is a method of a client that sends.
 type sendMethod[P, R any] func(context.Context, P, ...messaging.RequestOption) (*R, error)
@@ -117,9 +102,9 @@ type preparable interface {
 // whom it reaches.
 func sendOf[P preparable, R any](op *service.Operation, name string, method func(*messaging.Client) sendMethod[P, R],
 	response string, reaches messaging.Recipients, params ...func() P) Operation {
-	s := &Send{Operation: op, Response: response, Reaches: reaches}
+	o := Operation{Operation: op, Response: response, Reaches: reaches}
 	for _, build := range params {
-		s.Requests = append(s.Requests, func() Request {
+		o.Requests = append(o.Requests, func() Request {
 			p := build()
 			return Request{Params: p, Prepare: p.Prepare,
 				Do: func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) (any, error) {
@@ -127,22 +112,16 @@ func sendOf[P preparable, R any](op *service.Operation, name string, method func
 				}}
 		})
 	}
-	call := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-		return s.Full().Call(ctx, c, opts...)
-	}
-	return Operation{Operation: op, Calls: map[string]Call{name: call}, Response: response, send: s}
+	o.Calls = map[string]Call{name: func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		return o.Full().Call(ctx, c, opts...)
+	}}
+	return o
 }
 
 // alsoBy adds a method that performs the operation.
 func (o Operation) alsoBy(name string, call Call) Operation {
-	o.Calls = maps.Clone(o.Calls)
 	o.Calls[name] = call
 	return o
-}
-
-// lookupOf returns the entry of a lookup.
-func lookupOf(op *service.Operation, response string, calls map[string]Call) Operation {
-	return Operation{Operation: op, Calls: calls, Response: response}
 }
 
 // lister is the service type of a list.

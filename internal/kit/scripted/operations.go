@@ -46,13 +46,13 @@ var Operations = []Operation{
 		},
 		row: eventRow, idField: "id", id: func(e messaging.Event) string { return e.ID },
 	}),
-	lookupOf(service.GetEvent, `{"success":true,"message":"Done","data":[`+eventRow+`]}`, map[string]Call{
+	{Operation: service.GetEvent, Response: `{"success":true,"message":"Done","data":[` + eventRow + `]}`, Calls: map[string]Call{
 		"EventsService.GetByName": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 			_, err := c.Events.GetByName(ctx, Canary, opts...)
 			return err
 		},
 		"EventsService.Ensure": ensureEvent,
-	}),
+	}},
 	listOf(service.ListCustomers, list[messaging.Customer, messaging.CustomerListParams]{
 		of: func(c *messaging.Client) lister[messaging.Customer, messaging.CustomerListParams] { return c.Customers },
 		params: func(perPage int, cursor string) messaging.CustomerListParams {
@@ -60,7 +60,7 @@ var Operations = []Operation{
 		},
 		row: customerRow, idField: "customer_id", id: func(c messaging.Customer) string { return c.CustomerID }, nested: true,
 	}),
-	lookupOf(service.GetCustomer, `{"success":true,"message":"Done","data":{"data":[`+customerRow+`]}}`, map[string]Call{
+	{Operation: service.GetCustomer, Response: `{"success":true,"message":"Done","data":{"data":[` + customerRow + `]}}`, Calls: map[string]Call{
 		"CustomersService.Get": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 			_, err := c.Customers.Get(ctx, Canary, opts...)
 			return err
@@ -69,7 +69,7 @@ var Operations = []Operation{
 			_, err := c.Customers.GetByEmail(ctx, CanaryEmail, opts...)
 			return err
 		},
-	}),
+	}},
 	listOf(service.ListTransactional, list[messaging.TransactionalMessage, messaging.TransactionalListParams]{
 		of: func(c *messaging.Client) lister[messaging.TransactionalMessage, messaging.TransactionalListParams] {
 			return c.Transactional

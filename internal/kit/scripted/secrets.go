@@ -30,48 +30,26 @@ func RequireNoSecret(tb testing.TB, printed string) {
 	}
 }
 
-// SecretHolder is a value that holds a client and so its secrets, in one of the
-// forms that a program may print.
-type SecretHolder struct {
-	Name string
-	Of   func(*messaging.Client) any
-}
-
-// SecretHolders are the values that may be printed and must hide their secrets.
-var SecretHolders = append(services(), []SecretHolder{
-	{"a client", func(c *messaging.Client) any { return c }},
-	{"a client by value", func(c *messaging.Client) any { return *c }},
-	{"a pointer to a pointer to a client", func(c *messaging.Client) any { return &c }},
-	{"a struct around clients", func(c *messaging.Client) any { return newHolder(c) }},
-	{"a pointer to a struct around clients", func(c *messaging.Client) any { return new(newHolder(c)) }},
-	{"a list of clients", func(c *messaging.Client) any { return []any{c, *c, []*messaging.Client{c}} }},
-	{"a map of clients", func(c *messaging.Client) any { return map[string]messaging.Client{"eu": *c} }},
-}...)
-
-// services returns every service of a client, each alone and by value: fmt follows a
-// pointer only at the top level.
-func services() []SecretHolder {
-	var holders []SecretHolder
-	for field := range reflect.TypeFor[messaging.Client]().Fields() {
-		if !field.IsExported() {
-			continue
+// SecretHolders are values that hold a client and so its secrets, in the forms that a
+// program may print. fmt follows a pointer only at the top level, so each service is there
+// alone and by value.
+func SecretHolders(c *messaging.Client) map[string]any {
+	around := struct {
+		Client  *messaging.Client
+		Value   messaging.Client
+		private *messaging.Client
+		hidden  messaging.Client
+		Events  *messaging.EventsService
+	}{c, *c, c, *c, c.Events}
+	holders := map[string]any{
+		"a client": c, "a client by value": *c, "a pointer to a pointer to a client": &c,
+		"a struct around clients": around, "a pointer to a struct around clients": &around,
+		"a list of clients": []any{c, *c, []*messaging.Client{c}}, "a map of clients": map[string]messaging.Client{"eu": *c},
+	}
+	for field, service := range reflect.ValueOf(c).Elem().Fields() {
+		if field.IsExported() {
+			holders[field.Name], holders[field.Name+" by value"] = service.Interface(), service.Elem().Interface()
 		}
-		of := func(c *messaging.Client) reflect.Value { return reflect.ValueOf(c).Elem().FieldByIndex(field.Index) }
-		holders = append(holders,
-			SecretHolder{field.Name, func(c *messaging.Client) any { return of(c).Interface() }},
-			SecretHolder{field.Name + " by value", func(c *messaging.Client) any { return of(c).Elem().Interface() }})
 	}
 	return holders
-}
-
-type holder struct {
-	Client  *messaging.Client
-	Value   messaging.Client
-	private *messaging.Client
-	hidden  messaging.Client
-	Events  *messaging.EventsService
-}
-
-func newHolder(c *messaging.Client) holder {
-	return holder{Client: c, Value: *c, private: c, hidden: *c, Events: c.Events}
 }
