@@ -69,7 +69,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.IntVar(&flags.uiPort, "ui-port", 8078, "port of the inspector; 0 picks a free one")
 	f.StringVar(&flags.seed, "seed", "", "JSON `file` of "+records.Names("and")+`, "-" for stdin, or "demo"`)
 	f.IntVar(&flags.keep, "keep", 10_000, "how many requests to keep")
-	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "approximate memory limit for requests and records")
+	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "approximate memory limit for requests")
 	f.IntVar(&flags.maxRecords, "max-records", 100_000, "how many records of each kind requests can create; 0 means no limit")
 	f.StringVar(&flags.key, "key", "", "API `key` of the service, at least 16 characters; by default each start generates a new one")
 	f.StringVar(&flags.startID, "start-id", "", "`name` of this start; an outbox filled for an earlier start with this name can be sent to it")

@@ -180,7 +180,7 @@ func sdkRefuses(e *history.Entry, _ Events) string {
 
 // Refusal returns the error with which the SDK refuses a request that was carried out, or nil.
 func Refusal(e *history.Entry) error {
-	if delivery, _ := e.Delivery(); delivery != messaging.DeliveryAccepted || len(e.Request.Body) > maxRead || e.Cut {
+	if delivery, _ := e.Delivery(); delivery != messaging.DeliveryAccepted || len(e.Request.Body) > maxRead {
 		return nil
 	}
 	return copies.Refusal(e.Op, e.Request.Body)
@@ -209,12 +209,11 @@ func unknownParameter(e *history.Entry, events Events) string {
 // Unknown returns the members of a body that its operation does not have, each with the one that was probably meant, or "".
 func Unknown(e *history.Entry, events Events) map[string]string {
 	op := service.Named(e.Op)
-	if op == nil || len(e.Request.Body) > maxRead || e.Cut {
+	if op == nil || len(e.Request.Body) > maxRead {
 		return nil
 	}
 	var parameters []string
-	id, _ := e.EventName()
-	if event, ok := events.Event(id); ok && op == service.TriggerEvent {
+	if event, ok := events.Event(e.EventID); ok && op == service.TriggerEvent {
 		parameters = []string{} // an event without parameters is known too
 		for _, p := range event.Parameters {
 			parameters = append(parameters, p.Name)
@@ -225,15 +224,14 @@ func Unknown(e *history.Entry, events Events) map[string]string {
 
 // parameters returns the names of the parameters of a trigger that was carried out whose value matches.
 func parameters(e *history.Entry, events Events, matches func(messaging.EventParameter, json.RawMessage) bool) (names []string) {
-	trigger, ok := e.Effect.(*fake.Trigger)
-	if !ok || len(e.Request.Body) > maxRead || e.Cut {
+	if e.Kind != history.Trigger || len(e.Request.Body) > maxRead {
 		return nil
 	}
-	event, _ := events.Event(trigger.EventID)
+	event, _ := events.Event(e.EventID)
 	payload := e.Payload()
 	for _, p := range event.Parameters {
 		value := payload[p.Name]
-		wasRead := len(value) > 0 && string(value) != "null" && !slices.Contains(trigger.Skipped, p.Name)
+		wasRead := len(value) > 0 && string(value) != "null" && !e.Skips(p.Name)
 		if wasRead && matches(p, value) {
 			names = append(names, p.Name)
 		}
@@ -270,9 +268,17 @@ func IsOfType(t messaging.ParameterType, value json.RawMessage) bool {
 	}
 }
 
+// emailOf returns the email that a request sent, or nil. Of a large one, nothing is found.
+func emailOf(e *history.Entry) *fake.EmailBroadcast {
+	if len(e.Request.Body) > maxRead {
+		return nil
+	}
+	return e.Email()
+}
+
 func noVariable(e *history.Entry, _ Events) string {
-	email, ok := e.Effect.(*fake.EmailBroadcast)
-	if !ok || len(e.Request.Body) > maxRead || e.Cut {
+	email := emailOf(e)
+	if email == nil {
 		return ""
 	}
 	sent := e.Variables()
@@ -287,8 +293,8 @@ func noVariable(e *history.Entry, _ Events) string {
 
 func emailCheck(e *history.Entry, _ Events) string {
 	const most = 64 << 10
-	email, ok := e.Effect.(*fake.EmailBroadcast)
-	if !ok || len(email.Message) > most {
+	email := emailOf(e)
+	if email == nil || len(email.Message) > most {
 		return ""
 	}
 	for _, found := range mail.Check(email.Message, len(email.Message)) {

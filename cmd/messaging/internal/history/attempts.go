@@ -81,7 +81,7 @@ func isRetry(e, previous *Entry) bool {
 // linkTwin connects a send that was carried out with the latest one before it that is the same and
 // was carried out too, whichever client sent it. The caller must hold s.mu.
 func (s *Store) linkTwin(e *Entry) {
-	if e.Effect == nil {
+	if e.Kind == "" {
 		return
 	}
 	twin := s.sends[e.content]

@@ -94,7 +94,7 @@ func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
 	other := func(e *fake.Exchange) { e.Request.Body = []byte("[]") }
 	client := func(e *fake.Exchange) { e.Request.Header = http.Header{"User-Agent": {"curl/8"}} }
 	replay := func(e *fake.Exchange) {
-		e.Request.Header = http.Header{history.ReplayHeader: {"1"}}
+		e.ReplayOf = 1
 	}
 	for name, test := range map[string]struct {
 		sends []*fake.Exchange

@@ -4,36 +4,45 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"slices"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/memory"
 	"github.com/messaging-go/messaging/internal/fake"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
-// Entry is a recorded exchange. It is never modified. Its effect has no variables and no
-// values of a payload: decoded, they take many times the memory of the body, which has
-// them too.
+// Entry is a recorded exchange, which is never modified. Of what the request did, it keeps
+// what a row shows: decoded, all of it would take many times the memory of the body, which
+// has it too. So the Effect and the Customers of the exchange are nil.
 type Entry struct {
 	*fake.Exchange
+	// Kind is what the request created, or "".
+	Kind Kind
+	// Subject is that of a broadcast, even if it was not carried out.
+	Subject string
+	// EventID and EventName are those of the event that was triggered or created. An event
+	// that was not created has no id. If a trigger was not carried out, the name is that of
+	// the event at the time, if it existed.
+	EventID, EventName string
+	// Parameters is how many the event has that was created.
+	Parameters int
+	Audience
+	// Changes are the first customers that the request created or updated.
+	Changes          []Change
+	Created, Updated int
 	// Skipped lists the parameters of a trigger that the service skipped.
 	Skipped []Skipped
-	// ReplayOf is the number of the request that this one repeats, or 0.
-	ReplayOf int
-	// Cut reports whether only the beginning of the request is kept, because it is too
-	// large.
-	Cut bool
 	// Attempt counts what look like the attempts of a call from 1, and Previous is the number
 	// of the one before this one, or 0. They can be separate calls too.
 	Attempt, Previous int
 	// Mark is the latest mark before the request, or nil.
 	Mark *Mark
 
-	variables  map[string]json.RawMessage // of a large email
 	size       int64
 	content    uint64 // the same for requests that are the same
 	call       uint64 // the same for those of one client
@@ -44,8 +53,14 @@ type Entry struct {
 	delivery   atomic.Uint32 // of the method Delivery
 	noteFinder *noteFinder
 	notes      atomic.Pointer[[]Note] // of the method Notes, or nil if it is not known yet
-	// eventName is the name of the event of a trigger that was not carried out.
-	eventName string
+}
+
+// Change is a customer that a request created or updated.
+type Change struct {
+	Number     int    `json:"number"`
+	Created    bool   `json:"created"`
+	CustomerID string `json:"customer_id"`
+	Email      string `json:"email"`
 }
 
 // Skipped is a parameter of a trigger that the service skipped without an error.
@@ -57,119 +72,109 @@ type Skipped struct {
 
 const skippedReason = "a timestamp is read only in UTC, with seconds and a Z at its end, such as 2026-11-21T09:00:00Z"
 
-// newEntry returns an entry that holds at most about maxBytes.
-func newEntry(e *fake.Exchange, eventName func(id string) string, maxBytes int64) *Entry {
+// Kind is what a request created.
+type Kind string
+
+// The kinds of effects.
+const (
+	EmailBroadcast Kind = "email_broadcast"
+	PushBroadcast  Kind = "push_broadcast"
+	Trigger        Kind = "trigger"
+	Event          Kind = "event"
+)
+
+// MaxChanges is how many changes of customers an entry keeps.
+const MaxChanges = 500
+
+// What an entry counts as, beside its bodies: for itself, and for each change and problem.
+const entryBytes, changeBytes = 2 << 10, 100
+
+func newEntry(e *fake.Exchange, eventName func(id string) string) *Entry {
 	kept := *e
-	kept.Effect = withoutValues(e.Effect)
-	kept.Customers = withoutDevices(e.Customers)
-	entry := &Entry{Exchange: &kept, ReplayOf: takeReplay(&kept), Attempt: 1}
+	kept.Effect, kept.Customers = nil, nil
+	entry := &Entry{Exchange: &kept, Attempt: 1}
 	entry.content, entry.call = sameAs(e)
-	if e.Effect == nil && eventName != nil {
-		if id, _ := entry.EventName(); id != "" {
-			entry.eventName = eventName(id)
-		}
+	switch effect := e.Effect.(type) {
+	case *fake.EmailBroadcast:
+		entry.Kind, entry.Subject = EmailBroadcast, clip(effect.Subject)
+		entry.Audience = audienceOf(effect.AllCustomers, effect.Recipients)
+	case *fake.PushBroadcast:
+		entry.Kind, entry.Subject = PushBroadcast, clip(effect.Subject)
+		entry.Audience = audienceOf(effect.AllCustomers, effect.Recipients)
+	case *fake.Trigger:
+		entry.Kind, entry.EventID, entry.EventName = Trigger, effect.EventID, clip(effect.EventName)
+		entry.add(cmp.Or(effect.Email, nameOf(effect.Customer)))
+		entry.keepSkipped(effect.Skipped)
+	case *fake.Event:
+		entry.Kind, entry.EventID, entry.EventName = Event, effect.ID, clip(effect.Name)
+		entry.Parameters = len(effect.Parameters)
+	case nil:
+		entry.readRefused(eventName)
 	}
-	if trigger, ok := e.Effect.(*fake.Trigger); ok && len(trigger.Skipped) > 0 {
-		payload := entry.Payload()
-		for _, name := range trigger.Skipped {
-			entry.Skipped = append(entry.Skipped, Skipped{name, validJSON(payload[name]), skippedReason})
-		}
+	for _, change := range e.Customers {
+		entry.keepChange(change)
 	}
-	if email, ok := e.Effect.(*fake.EmailBroadcast); ok && len(e.Request.Body) > maxDecoded {
-		entry.variables = rawValues(email.Variables)
-	}
-	if entry.size = memory.SizeOf(entry) + besideEntry; entry.size > maxBytes {
-		entry.cut()
-		entry.size = memory.SizeOf(entry) + besideEntry
-	}
+	entry.size = int64(cap(kept.Request.Body) + cap(kept.ResponseBody) + entryBytes +
+		changeBytes*(len(entry.Changes)+len(kept.Problems)+len(entry.Skipped)))
 	return entry
 }
 
-// besideEntry is about how many bytes the overview of the inspector keeps for an entry.
-const besideEntry = 48
+// maxRefused is the size of the largest body that is read for the row of a refused request.
+const maxRefused = 256 << 10
 
-// rawValues returns values as JSON, to show them without reading a large body again.
-func rawValues(values map[string]any) map[string]json.RawMessage {
-	raw := make(map[string]json.RawMessage)
-	for name, value := range values {
-		raw[name], _ = json.Marshal(value) // it was read from JSON
+// readRefused reads what a request names that was not carried out, as far as it can be read.
+func (e *Entry) readRefused(eventName func(id string) string) {
+	if len(e.Request.Body) > maxRefused {
+		return
 	}
-	return raw
-}
-
-// withoutValues returns an effect without the values that its body has too.
-func withoutValues(effect any) any {
-	switch effect := effect.(type) {
-	case *fake.EmailBroadcast:
-		kept := *effect
-		kept.Variables = nil
-		return &kept
-	case *fake.Trigger:
-		kept := *effect
-		kept.Values = nil
-		return &kept
-	default:
-		return effect
-	}
-}
-
-// withoutDevices returns changes without the devices of the customers: otherwise each
-// change of a customer would keep all of them again.
-func withoutDevices(changes []fake.CustomerChange) []fake.CustomerChange {
-	kept := slices.Clone(changes)
-	for i := range kept {
-		kept[i].Customer.Devices = nil
-	}
-	return kept
-}
-
-// What an entry that is too large keeps of its bodies, and of its lists.
-const keptBytes, keptItems = 64 << 10, 100
-
-// cut keeps the beginning of each part of an entry.
-func (e *Entry) cut() {
-	e.Cut = true
-	e.Request.Body = bytes.Clone(first(e.Request.Body, keptBytes))
-	e.ResponseBody = bytes.Clone(first(e.ResponseBody, keptBytes))
-	e.Customers = slices.Clone(first(e.Customers, keptItems))
-	e.Skipped = slices.Clone(first(e.Skipped, keptItems))
-	for i, skipped := range e.Skipped {
-		if len(skipped.Value) > keptBytes/keptItems {
-			e.Skipped[i].Value = json.RawMessage(`"…"`)
+	body := read[struct {
+		Subject, Name, Recipients, Payload json.RawMessage
+		EventID                            json.RawMessage `json:"event_id"`
+		AllCustomers                       json.RawMessage `json:"all_customers"`
+	}](e.Request.Body)
+	e.Subject = clip(read[string](body.Subject))
+	switch e.Op {
+	case service.SendEmailBroadcast.Name, service.SendPushBroadcast.Name:
+		e.Everyone = read[bool](body.AllCustomers)
+		e.readRecipients(body.Recipients)
+	case service.TriggerEvent.Name:
+		if e.EventID = clip(read[string](body.EventID)); e.EventID != "" && eventName != nil {
+			e.EventName = clip(eventName(e.EventID))
 		}
-	}
-	problems := make(map[string][]string)
-	for path, list := range e.Problems {
-		if len(problems) < keptItems {
-			problems[path] = list
+		payload := read[struct{ Email, Customer json.RawMessage }](body.Payload)
+		customer := read[fake.CustomerParams](payload.Customer)
+		if name := cmp.Or(read[string](payload.Email), nameOf(&customer)); name != "" {
+			e.add(name)
 		}
-	}
-	e.Problems = problems
-	switch effect := e.Effect.(type) {
-	case *fake.EmailBroadcast:
-		e.variables = nil
-		effect.Message, effect.Subject = firstText(effect.Message), firstText(effect.Subject)
-		effect.CC, effect.BCC, effect.ReplyTo = nil, nil, nil
-		effect.Recipients = nil
-	case *fake.PushBroadcast:
-		kept := *effect
-		kept.Message, kept.Subject, kept.Recipients = firstText(effect.Message), firstText(effect.Subject), nil
-		e.Effect = &kept
-	case *fake.Trigger:
-		effect.Skipped = first(effect.Skipped, keptItems)
-		if effect.Customer != nil {
-			customer := *effect.Customer
-			customer.Devices = nil
-			effect.Customer = &customer
-		}
+	case service.CreateEvent.Name:
+		e.EventName = clip(read[string](body.Name))
 	}
 }
 
-func first[T any](list []T, n int) []T { return list[:min(len(list), n)] }
+func (e *Entry) keepChange(change fake.CustomerChange) {
+	if change.Created {
+		e.Created++
+	} else {
+		e.Updated++
+	}
+	if len(e.Changes) < MaxChanges {
+		customer := change.Customer
+		e.Changes = append(e.Changes, Change{customer.Number, change.Created, customer.CustomerID, customer.Email})
+	}
+}
 
-// firstText returns the beginning of a text, without a part of a character.
-func firstText(text string) string {
-	return strings.ToValidUTF8(strings.Clone(text[:min(len(text), keptBytes)]), "")
+func (e *Entry) keepSkipped(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	payload := e.Payload()
+	for _, name := range names[:min(len(names), MaxChanges)] {
+		value := validJSON(bytes.Clone(payload[name]))
+		if len(value) > maxClip {
+			value = json.RawMessage(`"…"`)
+		}
+		e.Skipped = append(e.Skipped, Skipped{name, value, skippedReason})
+	}
 }
 
 // validJSON returns a value with its invalid UTF-8 replaced, which JSON cannot hold.
@@ -178,24 +183,15 @@ func validJSON(value json.RawMessage) json.RawMessage {
 }
 
 // Payload returns the payload of a trigger as it was sent.
-func (e *Entry) Payload() map[string]json.RawMessage {
-	var body struct {
-		Payload map[string]json.RawMessage `json:"payload"`
-	}
-	_ = json.Unmarshal(e.Request.Body, &body) // a body that is not JSON has no payload
-	return body.Payload
-}
+func (e *Entry) Payload() map[string]json.RawMessage { return e.object("payload") }
 
 // Variables returns the variables of an email broadcast as they were sent.
-func (e *Entry) Variables() map[string]json.RawMessage {
-	if e.variables != nil {
-		return e.variables
-	}
-	var body struct {
-		Variables map[string]json.RawMessage `json:"variables"`
-	}
-	_ = json.Unmarshal(e.Request.Body, &body) // a body that is not JSON has no variables
-	return body.Variables
+func (e *Entry) Variables() map[string]json.RawMessage { return e.object("variables") }
+
+// object returns a member of the body, which has none if it is not JSON.
+func (e *Entry) object(name string) map[string]json.RawMessage {
+	body := read[map[string]json.RawMessage](e.Request.Body)
+	return read[map[string]json.RawMessage](body[name])
 }
 
 // Values returns the values of a trigger as they were sent, without those that the service
@@ -210,45 +206,31 @@ func (e *Entry) Values() map[string]json.RawMessage {
 	return values
 }
 
-// Kind is what a request created.
-type Kind string
-
-// The kinds of effects.
-const (
-	EmailBroadcast Kind = "email_broadcast"
-	PushBroadcast  Kind = "push_broadcast"
-	Trigger        Kind = "trigger"
-	Event          Kind = "event"
-)
-
-// Kind returns what the request created, or "".
-func (e *Entry) Kind() Kind {
-	switch e.Effect.(type) {
-	case *fake.EmailBroadcast:
-		return EmailBroadcast
-	case *fake.PushBroadcast:
-		return PushBroadcast
-	case *fake.Trigger:
-		return Trigger
-	case *fake.Event:
-		return Event
-	default:
-		return ""
-	}
+// Skips reports whether the service skipped a parameter.
+func (e *Entry) Skips(parameter string) bool {
+	return slices.ContainsFunc(e.Skipped, func(s Skipped) bool { return s.Parameter == parameter })
 }
 
-// ReplayHeader marks a request that repeats a recorded one, with its number. It is not
-// kept, and requests from outside cannot have it.
-const ReplayHeader = "Messaging-Sandbox-Replay"
+// Email returns the email broadcast that the request created, or nil.
+func (e *Entry) Email() *fake.EmailBroadcast {
+	email, _ := e.readAgain(EmailBroadcast).(*fake.EmailBroadcast)
+	return email
+}
 
-// takeReplay removes the mark of a replay from the header, and returns its number.
-func takeReplay(e *fake.Exchange) int {
-	mark := e.Request.Header.Get(ReplayHeader)
-	if mark == "" {
-		return 0
+// Push returns the push notification broadcast that the request created, or nil.
+func (e *Entry) Push() *fake.PushBroadcast {
+	push, _ := e.readAgain(PushBroadcast).(*fake.PushBroadcast)
+	return push
+}
+
+// readAgain returns what a request created, if it is of the kind: a fresh service reads the body again.
+func (e *Entry) readAgain(kind Kind) any {
+	op := service.Named(e.Op)
+	if e.Kind != kind || op == nil {
+		return nil
 	}
-	e.Request.Header = e.Request.Header.Clone()
-	e.Request.Header.Del(ReplayHeader)
-	number, _ := strconv.Atoi(mark) // the sandbox itself wrote it
-	return number
+	reader := fake.New(fake.Config{NoHistory: true})
+	r := httptest.NewRequest(op.Method, op.Path, bytes.NewReader(e.Request.Body))
+	r.Header = http.Header{"X-Authorization": {reader.APIKey()}, "Content-Type": {"application/json"}}
+	return reader.Replay(r, e.Number).Effect
 }

@@ -1,11 +1,13 @@
 package history_test
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/memory"
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
@@ -57,110 +58,87 @@ func TestStoreKeepsTheLatest(t *testing.T) {
 
 func TestStoreKeepsItsBytesAndAlwaysTheLatest(t *testing.T) {
 	s := history.New(100, 200_000)
-	large := func(number int) *fake.Exchange {
+	large := func(number, size int) *fake.Exchange {
 		e := exchange(number)
-		e.ResponseBody = make([]byte, 90_000)
+		e.Request.Body, e.ResponseBody = make([]byte, size/2), make([]byte, size/2)
 		return e
 	}
 	for i := 1; i <= 5; i++ {
-		s.Add(large(i))
+		s.Add(large(i, 90_000))
 	}
 	assert.Equal(t, 2, s.State().Requests)
-	huge := exchange(6)
-	huge.ResponseBody = make([]byte, 1_000_000)
-	s.Add(huge)
-	assert.Equal(t, 2, s.State().Requests)
-	entry, _ := s.Get(6)
-	assert.True(t, entry.Cut)
-	assert.Len(t, entry.ResponseBody, 64<<10, "the beginning is kept")
-	assert.Len(t, huge.ResponseBody, 1_000_000, "the exchange is not modified")
-}
-
-func TestStoreSharesItsLimitWithTheRecords(t *testing.T) {
-	var stored int64
-	s := history.New(100, 1<<20)
-	s.Stored = func() int64 { return stored }
-	for i := 1; i <= 50; i++ {
-		s.Add(exchange(i))
-	}
-	assert.Equal(t, 50, s.State().Requests)
-	stored = 1<<20 - 5000
-	s.Touch()
-	assert.Less(t, s.State().Requests, 20)
-	stored = 2 << 20
-	s.Add(exchange(51))
+	s.Add(large(6, 1_000_000))
 	assert.Equal(t, 1, s.State().Requests)
+	entry, _ := s.Get(6)
+	assert.Len(t, entry.ResponseBody, 500_000)
 }
 
-func TestEntryThatIsTooLargeKeepsTheBeginningOfEachPart(t *testing.T) {
-	many := make([]string, 5000)
-	for i := range many {
-		many[i] = fmt.Sprintf("customer-%d@example.com", i)
+func TestAnEntryCountsAsWhatItTakes(t *testing.T) {
+	const customers, limit = 1_000, 4 << 20
+	var list []fake.CustomerParams
+	for i := range customers {
+		list = append(list, fake.CustomerParams{Email: fmt.Sprintf("customer-%d@example.com", i)})
 	}
-	body := []byte(`{"subject":"s","payload":{"a":"` + string(bytes.Repeat([]byte("x"), 300_000)) + `"}}`)
-	for name, effect := range map[string]any{
-		"a refused request": nil,
-		"an email": &fake.EmailBroadcast{Subject: "s", Message: string(body), CC: many,
-			Recipients: []fake.Recipient{{Segments: many}}},
-		"a push": &fake.PushBroadcast{Subject: "s", Message: string(body)},
-		"a trigger": &fake.Trigger{EventName: "e", Skipped: []string{"a"},
-			Customer: &fake.CustomerParams{CustomerID: "c-1", Devices: make([]fake.Device, 10_000)}},
+	body, err := json.Marshal(map[string]any{"subject": "s", "message": "m", "schedule_type": "send-now",
+		"recipients": []any{map[string]any{"type": "customer", "customers": list}}})
+	require.NoError(t, err)
+	for name, body := range map[string]string{
+		"a broadcast": string(body), "problems": `{"recipients":[` + strings.Repeat("0,", customers) + `0]}`,
 	} {
-		s := history.New(10, 400_000)
-		e := exchange(1)
-		e.Effect, e.Request.Body, e.ResponseBody = effect, body, body
-		e.Customers = make([]fake.CustomerChange, 5000)
-		e.Problems = map[string][]string{}
-		for _, path := range many {
-			e.Problems[path] = []string{"is required"}
+		s := history.New(10_000, limit)
+		service := fake.New(fake.Config{NoHistory: true, Observe: s.Add})
+		send := func() {
+			r := httptest.NewRequest("POST", "/v1/broadcast/send/push-notification", strings.NewReader(body))
+			r.Header = http.Header{"X-Authorization": {service.APIKey()}, "Content-Type": {"application/json"}}
+			service.Replay(r, 0)
 		}
-		before := fmt.Sprint(effect)
-		s.Add(e)
-		entry, ok := s.Get(1)
-		require.True(t, ok, name)
-		assert.True(t, entry.Cut, name)
-		assert.Less(t, memory.SizeOf(entry), int64(260_000), name)
-		assert.Len(t, entry.Problems, 100, name)
-		assert.Equal(t, before, fmt.Sprint(effect), "the exchange is not modified")
+		send()
+		before := heap()
+		for range 60 {
+			send()
+		}
+		assert.Less(t, heap()-before, int64(limit*12/10), name)
+		assert.Less(t, s.State().Requests, 61, "%s: the limit was reached", name)
+		runtime.KeepAlive(service)
 	}
 }
 
-func TestStoreCountsWhatAnEntryHoldsBesideItsBody(t *testing.T) {
-	const limit = 1 << 20
-	entries := map[string]func(*fake.Exchange){
-		"many problems": func(e *fake.Exchange) {
-			e.Problems = map[string][]string{}
-			for i := range 2500 {
-				e.Problems[fmt.Sprint("recipients.", i)] = []string{"must be an object"}
-			}
-		},
-		"many headers": func(e *fake.Exchange) {
-			e.Request.Header = http.Header{}
-			for i := range 2500 {
-				e.Request.Header[fmt.Sprint("X-", i)] = []string{"value"}
-			}
-		},
-		"recipients": func(e *fake.Exchange) {
-			e.Effect = &fake.PushBroadcast{Recipients: []fake.Recipient{{Customers: make([]fake.CustomerParams, 2000)}}}
-		},
+// heap returns the bytes that are in use.
+func heap() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+func TestAnEntryKeepsWhatARowShowsAndReadsTheRestAgain(t *testing.T) {
+	s := history.New(10, 1<<30)
+	service := fake.New(fake.Config{NoHistory: true, Observe: s.Add})
+	customers := strings.Repeat(`{"customer_id":"c-1"},`, 600)
+	body := `{"sender_email":"a@acme.test","sender_name":"Acme","email":"b@acme.test","message_type":"marketing","message":"Hi",` +
+		`"subject":"` + strings.Repeat("é", 400) + `","schedule_type":"send-now","recipients":[{"type":"segment","segments":["vip","new"]},` +
+		`{"type":"customer","customers":[` + customers + `{"email":"ada@example.com"}]}]}`
+	for range 2 {
+		r := httptest.NewRequest("POST", "/v1/broadcast/send/email", strings.NewReader(body))
+		r.Header = http.Header{"X-Authorization": {service.APIKey()}, "Content-Type": {"application/json"}}
+		service.Replay(r, 0)
+		service.AddRule(fake.Rule{Probability: 1, Fault: fake.Fault{Kind: fake.Status, Status: 502}})
 	}
-	for name, fill := range entries {
-		s := history.New(1000, limit)
-		for number := 1; number <= 10; number++ {
-			e := exchange(number)
-			fill(e)
-			s.Add(e)
-		}
-		assert.Less(t, s.State().Requests, 5, name)
+	sent, _ := s.Get(1)
+	refused, _ := s.Get(2)
+	for _, e := range []*history.Entry{sent, refused} {
+		assert.Equal(t, strings.Repeat("é", 250), e.Subject, "its beginning")
+		assert.Equal(t, history.Audience{Names: []string{"c-1", "c-1", "c-1", "c-1", "c-1"}, Named: 601,
+			Segments: []string{"vip", "new"}, SegmentCount: 2}, e.Audience)
 	}
-	s := history.New(1000, 100*limit)
-	e := exchange(1)
-	e.Customers = []fake.CustomerChange{{Customer: fake.Customer{
-		CustomerParams: fake.CustomerParams{Devices: make([]fake.Device, 10_000)}}}}
-	s.Add(e)
-	entry, _ := s.Get(1)
-	assert.Empty(t, entry.Customers[0].Customer.Devices, "an entry does not keep them")
-	assert.Len(t, e.Customers[0].Customer.Devices, 10_000, "the exchange is not modified")
+	assert.Len(t, sent.Changes, history.MaxChanges)
+	assert.Equal(t, []int{2, 599}, []int{sent.Created, sent.Updated})
+	assert.Equal(t, "Acme", sent.Email().SenderName)
+	assert.Len(t, sent.Email().Recipients[1].Customers, 601)
+	assert.Nil(t, sent.Push())
+	assert.Nil(t, refused.Email())
+	assert.Empty(t, refused.Changes)
 }
 
 func TestSearchReadsEscapesAndCapitals(t *testing.T) {
@@ -310,17 +288,16 @@ func TestQueryTerms(t *testing.T) {
 	now := time.Now()
 	entries := map[string]*fake.Exchange{
 		"email": {Op: "send email broadcast", Status: 200, At: now, Effect: &fake.EmailBroadcast{Subject: "We have Moved",
-			Email: "news@acme.test", BCC: []string{"audit@acme.test"}, Recipients: []fake.Recipient{{Customers: []fake.CustomerParams{
-				{Email: "Ada@Example.com", CustomerID: "c-7", PhoneNo: "+4930"}}}}},
-			Customers: []fake.CustomerChange{{Customer: fake.Customer{Number: 12,
-				CustomerParams: fake.CustomerParams{CustomerID: "C-7"}}}},
-			Request: fake.Request{Method: "POST", Path: "/v1/broadcast/send/email", Body: []byte(`{"subject":"We have Moved"}`)}},
-		"push": {Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &fake.PushBroadcast{Subject: "Hi"}},
+			Email: "news@acme.test"},
+			Request: fake.Request{Method: "POST", Path: "/v1/broadcast/send/email", Body: []byte(`{"subject":"We have Moved",` +
+				`"sender_email":"sam@acme.test","email":"news@acme.test","bcc":["audit@acme.test"],"recipients":[{"customers":[` +
+				`{"email":"Ada@Example.com","customer_id":"c-7","phone_no":"+4930"}]}]}`)}},
+		"push": {Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &fake.PushBroadcast{Subject: "Hi", AllCustomers: true}},
 		"trigger": {Op: "trigger event", Status: 200, Took: 200 * time.Millisecond, At: now.Add(-time.Hour),
 			Effect: &fake.Trigger{EventID: "e-1",
 				EventName: "Order shipped",
 				Email:     "grace@example.com", Skipped: []string{"at"}},
-			Request: fake.Request{Body: []byte(`{"payload":{"at":"today"}}`)}},
+			Request: fake.Request{Body: []byte(`{"payload":{"at":"today","email":"grace@example.com"}}`)}},
 		"refused": {Op: "trigger event", Status: 422, At: now, Problems: map[string][]string{"payload.order": {"is required"}},
 			Request: fake.Request{Body: []byte(`{"event_id":"e-2","payload":{"email":"eve@example.com"}}`)}},
 		"foreign": {Op: "list customers", Status: 401, At: now, ForeignKey: true,
@@ -335,12 +312,13 @@ func TestQueryTerms(t *testing.T) {
 		"status:422":            {"refused"},
 		"status:4xx":            {"refused", "foreign"},
 		"status:none":           {"push"},
-		"to:ada@example.com":    {"email"},
-		"to:c-7":                {"email"},
-		"to:+4930":              {"email"},
-		"to:audit@":             {"email"},
-		"to:grace":              {"trigger"},
-		"to:eve@example.com":    {"refused"},
+		"to:ada@example.com":    {"email", "push"},
+		"to:c-7":                {"email", "push"},
+		"to:+4930":              {"email", "push"},
+		"to:audit@":             {"email", "push"},
+		"to:grace":              {"trigger", "push"},
+		"to:eve@example.com":    {"refused", "push"},
+		"to:sam@acme.test":      {"push"},
 		"subject:moved":         {"email"},
 		"event:e-1":             {"trigger"},
 		"event:shipped":         {"trigger"},

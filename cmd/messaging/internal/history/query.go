@@ -15,7 +15,6 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -86,11 +85,11 @@ var Keys = []Term{
 		[]string{"2xx", "4xx", "5xx", "none"}, parseStatus},
 	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number; also a broadcast to all customers", nil,
 		func(value string) (func(*Entry) bool, error) {
-			return func(e *Entry) bool { return e.anyRecipient(value) }, nil
+			return func(e *Entry) bool { return e.isFor(value) }, nil
 		}},
 	{"event", "event:order", "the id of an event, or part of its name", nil, parseEvent},
 	{"subject", "subject:moved", "part of the subject of a broadcast", nil, func(value string) (func(*Entry) bool, error) {
-		return func(e *Entry) bool { return containsFold(e.Subject(), value) }, nil
+		return func(e *Entry) bool { return containsFold(e.Subject, value) }, nil
 	}},
 	{"value", "value:order=A-1001",
 		"part of a value of the request, by its name or the end of its path, as in value:payload.order=A-1001; == is for all of it",
@@ -119,8 +118,7 @@ func operations() (names []string) {
 
 func parseEvent(value string) (func(*Entry) bool, error) {
 	return func(e *Entry) bool {
-		id, name := e.EventName()
-		return id != "" && (strings.EqualFold(id, value) || containsFold(name, value))
+		return e.EventID != "" && (strings.EqualFold(e.EventID, value) || containsFold(e.EventName, value))
 	}, nil
 }
 
@@ -254,7 +252,7 @@ var deliveries = []string{"accepted", "rejected", "unknown", "not_sent"}
 func parseHas(value string) (func(*Entry) bool, error) {
 	switch {
 	case value == "effect":
-		return func(e *Entry) bool { return e.Effect != nil }, nil
+		return func(e *Entry) bool { return e.Kind != "" }, nil
 	case value == "replay":
 		return func(e *Entry) bool { return e.ReplayOf > 0 }, nil
 	case slices.Contains(Codes, value):
@@ -266,9 +264,8 @@ func parseHas(value string) (func(*Entry) bool, error) {
 
 // contains reports whether the request or the response contains a word.
 func (e *Entry) contains(word string) bool {
-	_, event := e.EventName()
 	if containsFold(unescaped(e.Request.Body), word) || containsFold(e.Op, word) || containsFold(e.Request.Path, word) ||
-		containsFold(unescaped(e.ResponseBody), word) || containsFold(e.Fault, word) || containsFold(event, word) {
+		containsFold(unescaped(e.ResponseBody), word) || containsFold(e.Fault, word) || containsFold(e.EventName, word) {
 		return true
 	}
 	for name, values := range e.Request.Query {
@@ -290,109 +287,25 @@ func headerContains(header http.Header, word string) bool {
 	return false
 }
 
-// Subject returns the subject of a broadcast, even if it was not carried out.
-func (e *Entry) Subject() string {
-	switch effect := e.Effect.(type) {
-	case *fake.EmailBroadcast:
-		return effect.Subject
-	case *fake.PushBroadcast:
-		return effect.Subject
-	case nil:
-		var body struct {
-			Subject string `json:"subject"`
-		}
-		e.decode(&body)
-		return body.Subject
-	default:
-		return ""
-	}
-}
-
-// EventName returns the id and the name of the event that was triggered or created. An
-// event that was not created has no id. If a trigger was not carried out, the name is that
-// of the event at the time, if it existed.
-func (e *Entry) EventName() (id, name string) {
-	switch effect := e.Effect.(type) {
-	case *fake.Trigger:
-		return effect.EventID, effect.EventName
-	case *fake.Event:
-		return effect.ID, effect.Name
-	case nil:
-		switch e.Op {
-		case service.CreateEvent.Name:
-			var body struct {
-				Name string `json:"name"`
-			}
-			e.decode(&body)
-			return "", body.Name
-		case service.TriggerEvent.Name:
-		default:
-			return "", ""
-		}
-		var body struct {
-			EventID string `json:"event_id"`
-		}
-		e.decode(&body)
-		return body.EventID, e.eventName
-	default:
-		return "", ""
-	}
-}
-
-// maxDecoded is the size of the largest body that is decoded to show a request.
-const maxDecoded = 1 << 20
-
-// decode decodes the body of a request for a line of a list. It leaves out what is not
-// JSON, and a body that is too large to decode it for each list.
-func (e *Entry) decode(into any) {
-	if len(e.Request.Body) <= maxDecoded {
-		_ = json.Unmarshal(e.Request.Body, into)
-	}
-}
-
-// anyRecipient reports whether a part of a recipient matches. A request that was not
-// carried out has no recipients: its body is searched.
-func (e *Entry) anyRecipient(part string) bool {
-	switch effect := e.Effect.(type) {
-	case *fake.EmailBroadcast:
-		addresses := slices.Concat([]string{effect.Email}, effect.CC, effect.BCC)
-		return effect.AllCustomers || slices.ContainsFunc(addresses, func(a string) bool { return containsFold(a, part) }) ||
-			anyCustomer(effect.Recipients, part)
-	case *fake.PushBroadcast:
-		return effect.AllCustomers || anyCustomer(effect.Recipients, part)
-	case *fake.Trigger:
-		return containsFold(effect.Email, part) || effect.Customer != nil && isCustomer(*effect.Customer, part)
-	case nil:
+// isFor reports whether a part of a recipient matches. A request that was not carried out has no recipients: its body
+// is searched.
+func (e *Entry) isFor(part string) bool {
+	switch {
+	case e.Everyone && e.Kind != "":
+		return true
+	case e.Kind == "" || !containsFold(unescaped(e.Request.Body), part):
 		return len(e.Request.Body) > 0 && containsFold(unescaped(e.Request.Body), part)
-	default:
-		return false
 	}
-}
-
-func anyCustomer(recipients []fake.Recipient, part string) bool {
-	return slices.ContainsFunc(recipients, func(r fake.Recipient) bool {
-		return slices.ContainsFunc(r.Customers, func(c fake.CustomerParams) bool { return isCustomer(c, part) })
+	return findValue(read[any](e.Request.Body), nil, func(at []string, text string) bool {
+		return len(at) > 0 && slices.Contains(recipientFields, at[len(at)-1]) && containsFold(text, part)
 	})
 }
 
-func isCustomer(c fake.CustomerParams, part string) bool {
-	return containsFold(c.Email, part) || containsFold(c.CustomerID, part) || containsFold(c.PhoneNo, part)
-}
+// recipientFields are the members of a body that hold a recipient.
+var recipientFields = []string{"email", "customer_id", "phone_no", "cc", "bcc"}
 
-// changes reports whether the request created or updated the customer with a number or a
-// customer id.
-func (e *Entry) changes(customer string) bool {
-	return slices.ContainsFunc(e.Customers, func(c fake.CustomerChange) bool {
-		return strconv.Itoa(c.Customer.Number) == customer || strings.EqualFold(c.Customer.CustomerID, customer)
-	})
-}
-
-// Names reports whether the request created or updated the customer with a number, or has one of
-// some texts as a value without having been carried out. Empty texts are left out.
-func (e *Entry) Names(number int, texts ...string) bool {
-	if e.Effect != nil {
-		return e.changes(strconv.Itoa(number))
-	}
+// Mentions reports whether the body of the request has one of some texts as a value. Empty texts are left out.
+func (e *Entry) Mentions(texts ...string) bool {
 	body := unescaped(e.Request.Body)
 	return slices.ContainsFunc(texts, func(text string) bool { return text != "" && containsFold(body, lower(`"`+text+`"`)) })
 }

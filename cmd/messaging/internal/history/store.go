@@ -20,9 +20,6 @@ type Store struct {
 	// triggers that were not carried out. It may be nil, and must not be set after
 	// the first Add.
 	EventName func(id string) string
-	// Stored returns the bytes of what the service stores, which share the limit with the
-	// entries. It may be nil, and must not be set after the first Add.
-	Stored func() int64
 
 	noteFinder *noteFinder
 	boot       string // random
@@ -59,8 +56,8 @@ type State struct {
 	Requests, Broadcasts, Triggers int
 }
 
-// New returns a store of at most max entries and about maxBytes bytes. The latest entry is
-// always kept. If it is larger than half of maxBytes, only its beginning is.
+// New returns a store of at most max entries, which count as at most maxBytes. The latest
+// entry is always kept.
 func New(max int, maxBytes int64) *Store {
 	return &Store{noteFinder: new(noteFinder), boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes,
 		calls: make(map[uint64]*Entry), sends: make(map[uint64]*Entry), handled: make(map[handled]int)}
@@ -74,7 +71,7 @@ type handled struct {
 
 // Add adds an exchange, and removes the oldest entries that exceed the limits.
 func (s *Store) Add(e *fake.Exchange) {
-	entry := newEntry(e, s.EventName, s.maxBytes/2)
+	entry := newEntry(e, s.EventName)
 	entry.noteFinder = s.noteFinder
 	entry.Delivery() // finds it out before the lock, to count it
 	s.mu.Lock()
@@ -91,11 +88,7 @@ func (s *Store) Add(e *fake.Exchange) {
 
 // dropOldest removes the oldest entries that exceed the limits. The caller must hold s.mu.
 func (s *Store) dropOldest() {
-	room := s.maxBytes
-	if s.Stored != nil {
-		room -= s.Stored()
-	}
-	for len(s.entries) > s.max || s.bytes > room && len(s.entries) > 1 {
+	for len(s.entries) > s.max || s.bytes > s.maxBytes && len(s.entries) > 1 {
 		oldest := s.entries[0]
 		s.entries[0] = nil // so that it can be freed
 		s.entries = s.entries[1:]
@@ -139,7 +132,7 @@ func (s *Store) Mark(name string) int {
 		s.repeat(s.mark)
 		names := slices.DeleteFunc(s.names, func(other string) bool { return other == name })
 		s.names = slices.Insert(names, 0, name)
-		s.names = s.names[:min(len(s.names), maxNames)]
+		s.names = s.names[:min(len(s.names), maxMarks)]
 	}
 	s.state.Mark = s.state.Last
 	return s.state.Mark
@@ -159,8 +152,8 @@ func (s *Store) repeat(now *Mark) {
 	s.named[now.Name] = now
 }
 
-// maxNames is how many names of marks are remembered.
-const maxNames = 5
+// maxMarks is how many names of marks are remembered.
+const maxMarks = 5
 
 // MarkNames returns the names of the latest marks since the last Clear, the latest first, each once.
 func (s *Store) MarkNames() []string {
@@ -181,7 +174,6 @@ func (s *Store) Touch() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.Touched++
-	s.dropOldest()
 	s.notify()
 }
 
@@ -204,7 +196,7 @@ func (s *Store) count(e *Entry, by int) {
 	if s.handled[of] += by; s.handled[of] == 0 {
 		delete(s.handled, of)
 	}
-	switch e.Kind() {
+	switch e.Kind {
 	case EmailBroadcast, PushBroadcast:
 		s.state.Broadcasts += by
 	case Trigger:

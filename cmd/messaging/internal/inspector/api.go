@@ -107,10 +107,10 @@ func getEntry[T any](in *Inspector, only func(*history.Entry) bool, item func(*h
 func isAny(*history.Entry) bool { return true }
 
 func isBroadcast(e *history.Entry) bool {
-	return e.Kind() == history.EmailBroadcast || e.Kind() == history.PushBroadcast
+	return e.Kind == history.EmailBroadcast || e.Kind == history.PushBroadcast
 }
 
-func isTrigger(e *history.Entry) bool { return e.Kind() == history.Trigger }
+func isTrigger(e *history.Entry) bool { return e.Kind == history.Trigger }
 
 // sendsBroadcast and triggersEvent report what an operation is for.
 func sendsBroadcast(op string) bool {

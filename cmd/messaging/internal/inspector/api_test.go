@@ -317,3 +317,16 @@ func TestRequestsThatAreNoLongerKeptAreCounted(t *testing.T) {
 		missed.Error[:strings.Index(missed.Error, "request 5")])
 	assert.NotContains(t, f.timedOut("q=op:trigger&after=3").Error, "no longer kept")
 }
+
+func TestTheCustomersOfABroadcastEndAfter500(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/broadcast/send/push-notification", pushTo(0, 503))
+	var item struct {
+		Customers []struct{ Number int }
+		More      int `json:"more_customers"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(f.get("/api/broadcasts/1").Body), &item))
+	assert.Len(t, item.Customers, 500)
+	assert.Equal(t, 3, item.More)
+	assert.Contains(t, f.get("/requests/1?tab=audience").Body, "3 more customers not shown")
+}

@@ -131,18 +131,12 @@ func schedule(s *fake.Schedule) fact {
 
 // effectFacts returns how many customers a request created or updated.
 func effectFacts(e *history.Entry) []fact {
-	created := 0
-	for _, c := range e.Customers {
-		if c.Created {
-			created++
-		}
-	}
 	var parts []string
-	if created > 0 {
-		parts = append(parts, words.Thousands(created)+" created")
+	if e.Created > 0 {
+		parts = append(parts, words.Thousands(e.Created)+" created")
 	}
-	if updated := len(e.Customers) - created; updated > 0 {
-		parts = append(parts, words.Thousands(updated)+" updated")
+	if e.Updated > 0 {
+		parts = append(parts, words.Thousands(e.Updated)+" updated")
 	}
 	return []fact{{"Customers", []string{strings.Join(parts, ", ")}}}
 }

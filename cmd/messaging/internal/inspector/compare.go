@@ -10,7 +10,6 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -139,7 +138,7 @@ func likenesses(e *history.Entry) (list []likeness) {
 	case service.CreateEvent.Name:
 		add("with the same name", eventName(e), eventName)
 	default:
-		add("with the same subject", e.Subject(), (*history.Entry).Subject)
+		add("with the same subject", e.Subject, func(e *history.Entry) string { return e.Subject })
 	}
 	if e.Op == "" {
 		return append(list, likeness{"to the same path", sameOp})
@@ -148,27 +147,19 @@ func likenesses(e *history.Entry) (list []likeness) {
 }
 
 func eventID(e *history.Entry) string {
-	id, _ := e.EventName()
-	return id
+	return e.EventID
 }
 
 func eventName(e *history.Entry) string {
-	_, name := e.EventName()
-	return name
+	return e.EventName
 }
 
 // customerAndEvent returns the customer and the event of a trigger, or "" if one of them is missing.
 func customerAndEvent(e *history.Entry) string {
-	customer := ""
-	if trigger, ok := e.Effect.(*fake.Trigger); ok {
-		customer = who(trigger)
-	} else {
-		customer = requestedCustomer(e)
-	}
-	if customer == "" || eventID(e) == "" {
+	if !requestsTrigger(e) || len(e.Names) == 0 || e.EventID == "" {
 		return ""
 	}
-	return customer + "\x00" + eventID(e)
+	return e.Names[0] + "\x00" + e.EventID
 }
 
 // requestLines returns a request as lines: how it was sent, what it came to, its query and its body.

@@ -159,10 +159,6 @@ func replayStatus(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, sandbox.ErrRedacted), errors.Is(err, sandbox.ErrKeyNotKept):
 		return http.StatusConflict
-	case errors.Is(err, sandbox.ErrTooManyReplay):
-		return http.StatusTooManyRequests
-	case errors.Is(err, sandbox.ErrFull):
-		return http.StatusInsufficientStorage
 	default:
 		return http.StatusUnprocessableEntity
 	}

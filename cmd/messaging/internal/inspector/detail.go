@@ -122,11 +122,11 @@ func (d *entryDetail) Texts() map[string]bodyText { return textsOf(d.Entry) }
 // CanReplay reports whether the request can be repeated.
 func (d *entryDetail) CanReplay() bool { return d.Op != "" }
 
-// FirstCustomers are the first customers that the request created or updated.
-func (d *entryDetail) FirstCustomers() []fake.CustomerChange { return firstRows(d.Customers) }
+// CustomerCount returns how many customers the request created or updated.
+func (d *entryDetail) CustomerCount() int { return d.Created + d.Updated }
 
-// MoreCustomers returns how many others there are.
-func (d *entryDetail) MoreCustomers() int { return len(d.Customers) - len(d.FirstCustomers()) }
+// MoreCustomers returns how many of them the page does not show.
+func (d *entryDetail) MoreCustomers() int { return d.CustomerCount() - len(d.Changes) }
 
 // attempt is one of several requests that look like one call and its retries.
 type attempt struct {
@@ -198,21 +198,22 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	}
 	d.Sub = joined(what, fmt.Sprintf("request %s · %s · %s", words.Thousands(e.Number), words.Recent(e.At)+e.At.Format(".000"),
 		took(e.Took)))
-	switch effect := e.Effect.(type) {
-	case *fake.EmailBroadcast:
-		d.Email, d.Audience = &emailView{EmailBroadcast: effect, entry: e}, effect.Recipients
-		d.Facts = emailFacts(effect)
-	case *fake.PushBroadcast:
-		d.Push, d.Audience = effect, effect.Recipients
-		d.Facts = []fact{schedule(effect.Schedule), {"WhatsApp template", []string{effect.WhatsAppTemplateID}}}
-	case *fake.Trigger:
-		d.Trigger = in.newTrigger(e, effect)
-		d.Sub = "For " + who(effect) + " · " + d.Sub
+	if email := e.Email(); email != nil {
+		d.Email, d.Audience = &emailView{EmailBroadcast: email, entry: e}, email.Recipients
+		d.Facts = emailFacts(email)
+	}
+	if d.Push = e.Push(); d.Push != nil {
+		d.Audience = d.Push.Recipients
+		d.Facts = []fact{schedule(d.Push.Schedule), {"WhatsApp template", []string{d.Push.WhatsAppTemplateID}}}
+	}
+	if isTrigger(e) {
+		d.Trigger = in.newTrigger(e)
+		d.Sub = "For " + strings.Join(e.Names, "") + " · " + d.Sub
 	}
 	if requestsBroadcast(e) {
 		d.Sub = joined(prefixed("To ", recipients(e, 1)), d.Sub)
 	}
-	if requestsTrigger(e) && e.Effect == nil {
+	if requestsTrigger(e) && !isTrigger(e) {
 		d.Refused = in.newRefused(e)
 	}
 	d.Attempts = in.attempts(e)

@@ -9,7 +9,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
-	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // body responds with the body of a request as it was sent. It is never shown in a tab.
@@ -31,8 +30,8 @@ func (in *Inspector) download(w http.ResponseWriter, r *http.Request) {
 		guard.Refuse(w, http.StatusNotFound, noItem)
 		return
 	}
-	email, isEmail := e.Effect.(*fake.EmailBroadcast)
-	if form != "eml" || !isEmail {
+	email := e.Email()
+	if form != "eml" || email == nil {
 		guard.Refuse(w, http.StatusNotFound, noItem)
 		return
 	}

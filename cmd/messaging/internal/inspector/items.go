@@ -82,18 +82,14 @@ func newRequestItem(e *history.Entry) requestItem {
 	item := requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), TookMS: milliseconds(e.Took), Op: e.Op,
 		Method: e.Request.Method, Path: e.Request.Path, Status: e.Status,
 		Delivery: deliveryName(e), Fault: e.Fault,
-		Subject: e.Subject(), Effect: e.Kind(), ForeignKey: e.ForeignKey, ReplayOf: e.ReplayOf, Problems: problems(e), Skipped: skipped(e)}
-	_, item.Event = e.EventName()
-	item.To, item.ToCount = addressees(e, maxTo)
-	item.Everyone, item.Segments = audienceOf(e)
+		Subject: e.Subject, Event: e.EventName, Effect: e.Kind, ForeignKey: e.ForeignKey, ReplayOf: e.ReplayOf,
+		Problems: problems(e), Skipped: skipped(e)}
+	item.To, item.ToCount, item.Everyone, item.Segments = e.Names, e.Named, e.Everyone, e.Segments
 	if e.Mark != nil {
 		item.Mark = e.Mark.Name
 	}
 	return item
 }
-
-// maxTo is how many customers an item of a list names.
-const maxTo = 5
 
 func deliveryName(e *history.Entry) string {
 	delivery, _ := e.Delivery()
@@ -154,8 +150,9 @@ type broadcastItem struct {
 	MessageType        string             `json:"message_type,omitempty"`
 	AllCustomers       bool               `json:"all_customers"`
 	Segments           []string           `json:"segments"`
-	Customers          []customerChange   `json:"customers"`
-	Schedule           *broadcastSchedule `json:"schedule"` // null if it is sent immediately
+	Customers          []history.Change   `json:"customers"`                // the first ones
+	MoreCustomers      int                `json:"more_customers,omitempty"` // how many others there are
+	Schedule           *broadcastSchedule `json:"schedule"`                 // null if it is sent immediately
 }
 
 type broadcastSchedule struct {
@@ -163,33 +160,23 @@ type broadcastSchedule struct {
 	Timezone string `json:"timezone"`
 }
 
-type customerChange struct {
-	Number     int    `json:"number"`
-	Created    bool   `json:"created"`
-	CustomerID string `json:"customer_id"`
-	Email      string `json:"email"`
-}
-
 func newBroadcastItem(e *history.Entry) broadcastItem {
-	item := broadcastItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), Kind: e.Kind(), Segments: []string{},
-		Customers: []customerChange{}}
+	item := broadcastItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), Kind: e.Kind, Segments: []string{},
+		Customers: append([]history.Change{}, e.Changes...), MoreCustomers: e.Created + e.Updated - len(e.Changes)}
 	var recipients []fake.Recipient
 	var schedule *fake.Schedule
-	switch b := e.Effect.(type) {
-	case *fake.EmailBroadcast:
+	if b := e.Email(); b != nil {
 		item.SenderEmail, item.SenderName, item.Email, item.Subject = b.SenderEmail, b.SenderName, b.Email, b.Subject
 		item.CC, item.BCC, item.ReplyTo, item.Message = b.CC, b.BCC, b.ReplyTo, b.Message
 		item.TemplateID, item.EmailTemplateID, item.Variables = b.TemplateID, b.EmailTemplateID, validObject(e.Variables())
 		item.MessageType, item.AllCustomers, recipients, schedule = b.MessageType, b.AllCustomers, b.Recipients, b.Schedule
-	case *fake.PushBroadcast:
+	}
+	if b := e.Push(); b != nil {
 		item.Subject, item.Message, item.WhatsAppTemplateID = b.Subject, b.Message, b.WhatsAppTemplateID
 		item.AllCustomers, recipients, schedule = b.AllCustomers, b.Recipients, b.Schedule
 	}
 	for _, recipient := range recipients {
 		item.Segments = append(item.Segments, recipient.Segments...)
-	}
-	for _, c := range e.Customers {
-		item.Customers = append(item.Customers, customerChange{c.Customer.Number, c.Created, c.Customer.CustomerID, c.Customer.Email})
 	}
 	if schedule != nil {
 		item.Schedule = &broadcastSchedule{schedule.Date, schedule.Timezone}
@@ -203,7 +190,7 @@ type triggerItem struct {
 	EventID  string            `json:"event_id"`
 	Event    string            `json:"event"`
 	Email    string            `json:"email"`
-	Customer *customerChange   `json:"customer"`
+	Customer *history.Change   `json:"customer"`
 	Values   rawObject         `json:"values"`
 	Skipped  []history.Skipped `json:"skipped"`
 }
@@ -221,11 +208,11 @@ func validObject(o map[string]json.RawMessage) rawObject {
 }
 
 func newTriggerItem(e *history.Entry) triggerItem {
-	t := e.Effect.(*fake.Trigger)
-	item := triggerItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), EventID: t.EventID, Event: t.EventName, Email: t.Email,
+	item := triggerItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), EventID: e.EventID, Event: e.EventName,
 		Values: validObject(e.Values()), Skipped: skipped(e)}
-	for _, c := range e.Customers {
-		item.Customer = &customerChange{c.Customer.Number, c.Created, c.Customer.CustomerID, c.Customer.Email}
+	_ = json.Unmarshal(e.Payload()["email"], &item.Email) // it may be missing
+	if len(e.Changes) > 0 {
+		item.Customer = &e.Changes[0]
 	}
 	return item
 }

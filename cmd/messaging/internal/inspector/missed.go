@@ -88,13 +88,13 @@ func describeItem(e *history.Entry) string {
 	if what == "" {
 		what = e.Request.Method + " " + visible.Prose(words.Shortened(e.Request.Path, longest))
 	}
-	if subject := e.Subject(); subject != "" {
+	if subject := e.Subject; subject != "" {
 		what += " " + visible.Quote(words.Shortened(subject, longest))
 	}
-	if to, count := addressees(e, 1); len(to) > 0 {
-		what += " to " + visible.Prose(words.Shortened(to[0], longest))
-		if count > 1 {
-			what += fmt.Sprintf(" and %s more", words.Thousands(count-1))
+	if len(e.Names) > 0 {
+		what += " to " + visible.Prose(words.Shortened(e.Names[0], longest))
+		if e.Named > 1 {
+			what += fmt.Sprintf(" and %s more", words.Thousands(e.Named-1))
 		}
 	}
 	return fmt.Sprintf("request %d, %s, %s", e.Number, what, outcomeTag(e).Text)

@@ -100,7 +100,7 @@ func notes(d *entryDetail) (list []note) {
 // faultNotes are what a fault did to the request.
 func faultNotes(d *entryDetail) (list []note) {
 	add := func(class, text string) { list = append(list, note{Class: class, Text: text}) }
-	refused := d.Effect == nil && !isRead(d.Entry)
+	refused := d.Kind == "" && !isRead(d.Entry)
 	switch {
 	case refused && (d.Fault == "answer_lost" || d.Fault == "malformed" || d.Fault == "slow"):
 		add("unknown", "The request was refused, and nothing was done. A fault hid that from the caller.")
@@ -149,9 +149,6 @@ func contentNotes(d *entryDetail) (list []note) {
 	if d.Status == http.StatusInsufficientStorage && d.Fault == "" {
 		add("bad", "This is a limit of the sandbox, not of the real service: --max-records raises it, and a reset makes room.")
 	}
-	if d.Cut {
-		add("warn", "The request is too large to be kept: only its beginning is shown.")
-	}
 	if d.ReplayOf > 0 {
 		list = append(list, d.replayNote())
 	}
@@ -171,7 +168,7 @@ func refusalNote(e *history.Entry) string {
 			return "No operation has this method and path: " + right
 		}
 		return "No operation has this method and path; /openapi.json lists them."
-	case e.Status != http.StatusBadRequest || e.Cut:
+	case e.Status != http.StatusBadRequest:
 		return ""
 	default:
 		return capitalized(bodyProblem(e.Request.Body)) + "."

@@ -6,7 +6,6 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
-	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // preview responds with the content of an email broadcast, but only to the frame of its
@@ -21,8 +20,8 @@ func (in *Inspector) preview(w http.ResponseWriter, r *http.Request) {
 		guard.Refuse(w, http.StatusNotFound, "there is no broadcast with this number")
 		return
 	}
-	broadcast, ok := e.Effect.(*fake.EmailBroadcast)
-	if !ok {
+	broadcast := e.Email()
+	if broadcast == nil {
 		guard.Refuse(w, http.StatusNotFound, "this is not an email broadcast")
 		return
 	}

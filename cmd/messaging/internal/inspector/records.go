@@ -103,7 +103,7 @@ const customerRows = 20
 func (d recordDetail) Requests() (rows []row) {
 	customer := d.Model().(records.Customer)
 	entries, _ := d.history.Find(history.Query{}.And(func(e *history.Entry) bool {
-		return e.Names(d.Number, customer.Email, customer.CustomerID)
+		return e.Mentions(customer.Email, customer.CustomerID)
 	}), 0, customerRows)
 	for _, e := range entries {
 		rows = append(rows, linkedRow(e))

@@ -73,7 +73,7 @@ func withLineEnds(original, text string) string {
 
 // isEditable reports whether a page has the whole body of a request.
 func isEditable(e *history.Entry) bool {
-	return len(e.Request.Body) <= maxShown && !e.Cut && utf8.Valid(e.Request.Body)
+	return len(e.Request.Body) <= maxShown && utf8.Valid(e.Request.Body)
 }
 
 // bodyText is a text of a body, with the range of its JSON.

@@ -15,7 +15,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -167,13 +166,13 @@ func (r row) Tries() string {
 
 // title returns what people look for: the subject of a broadcast, or the name of an event.
 func title(e *history.Entry) string {
-	if _, name := e.EventName(); name != "" {
-		return name
+	if e.EventName != "" {
+		return e.EventName
 	}
-	if subject := e.Subject(); subject != "" && visible.IsBlank(subject) {
+	if e.Subject != "" && visible.IsBlank(e.Subject) {
 		return "(blank subject)"
 	}
-	return cmp.Or(e.Subject(), operation(e))
+	return cmp.Or(e.Subject, operation(e))
 }
 
 // kind returns what a request is for, as the icon of its row shows it.
@@ -276,7 +275,7 @@ func failure(e *history.Entry) string {
 		return keyFailure(e.Key())
 	case e.Op == "":
 		return cmp.Or(findings.RightOperation(e), "no operation has this method and path")
-	case e.Status == http.StatusBadRequest && !e.Cut && len(e.Request.Body) <= maxTitled:
+	case e.Status == http.StatusBadRequest && len(e.Request.Body) <= maxTitled:
 		return bodyProblem(e.Request.Body)
 	case e.Status >= 400:
 		return messageOf(e.ResponseBody)
@@ -293,27 +292,15 @@ func isOnlyDelayed(e *history.Entry) bool { return e.Fault == "slow" && e.Status
 
 // about returns whom a request was for, or how much it created or listed.
 func about(e *history.Entry) string {
-	switch effect := e.Effect.(type) {
-	case *fake.Trigger:
-		return joined(who(effect), firstValues(e))
-	case *fake.Event:
-		return words.Count(len(effect.Parameters), "parameter")
-	}
-	if isRead(e) && e.Status == http.StatusOK {
+	switch {
+	case e.Kind == history.Event:
+		return words.Count(e.Parameters, "parameter")
+	case isRead(e) && e.Status == http.StatusOK:
 		return listed(e)
-	}
-	if requestsTrigger(e) {
-		return triggeredFor(e)
+	case requestsTrigger(e):
+		return joined(append(slices.Clone(e.Names), firstValues(e))...)
 	}
 	return prefixed("to ", recipients(e, 1))
-}
-
-// triggeredFor returns the customer of a trigger that was not carried out.
-func triggeredFor(e *history.Entry) string {
-	if len(e.Request.Body) > maxShown {
-		return ""
-	}
-	return joined(requestedCustomer(e), firstValues(e))
 }
 
 // firstValues returns some values of a trigger, which tell it from others of the same event and
@@ -326,7 +313,7 @@ func firstValues(e *history.Entry) string {
 	payload := e.Payload()
 	names := slices.DeleteFunc(sortedKeys(payload), func(name string) bool { return name == "email" || name == "customer" })
 	isRead := func(name string) int {
-		if slices.ContainsFunc(e.Skipped, func(s history.Skipped) bool { return s.Parameter == name }) {
+		if e.Skips(name) {
 			return 0
 		}
 		return 1
@@ -361,32 +348,19 @@ func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), " · ")
 }
 
-// requestedAudience is what audienceOf returns, of a broadcast that was not carried out.
-func requestedAudience(e *history.Entry) (everyone bool, segments []string) {
-	everyone, recipients := requestedRecipients(e)
-	for _, r := range recipients {
-		segments = append(segments, r.Segments...)
-	}
-	return everyone, segments
-}
-
 // recipients returns who a broadcast goes to, with the first customers by name. A segment has no size, because the
 // service does not return it.
 func recipients(e *history.Entry, most int) string {
-	everyone, segments := audienceOf(e)
-	if e.Effect == nil {
-		everyone, segments = requestedAudience(e)
-	}
-	names, customers := addressees(e, most)
-	if everyone || len(names) == 0 {
-		return describeAudience(everyone, customers, len(segments))
+	names := e.Names[:min(len(e.Names), most)]
+	if e.Everyone || len(names) == 0 {
+		return describeAudience(e.Everyone, e.Named, e.SegmentCount)
 	}
 	text := strings.Join(names, ", ")
-	if more := customers - len(names); more > 0 {
+	if more := e.Named - len(names); more > 0 {
 		text += " +" + words.Thousands(more)
 	}
-	if len(segments) > 0 {
-		text += " and " + words.Count(len(segments), "segment")
+	if e.SegmentCount > 0 {
+		text += " and " + words.Count(e.SegmentCount, "segment")
 	}
 	return text
 }

@@ -2,20 +2,18 @@ package inspector
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/internal/fake"
 )
 
 type triggerView struct {
 	EventNumber int
 	Event       messaging.Event
 	Parameters  []parameterView
-	Customer    *fake.CustomerChange
+	Customer    *history.Change
 }
 
 // refusedTrigger is what a trigger names that was not carried out.
@@ -28,12 +26,11 @@ type refusedTrigger struct {
 
 func (in *Inspector) newRefused(e *history.Entry) *refusedTrigger {
 	refused := &refusedTrigger{}
-	id, _ := e.EventName()
-	if number, event, ok := in.box.Event(id); ok {
+	if number, event, ok := in.box.Event(e.EventID); ok {
 		refused.EventNumber, refused.Event = number, event.Name
 	}
-	if refused.Customer = requestedCustomer(e); refused.Customer != "" {
-		refused.Search = recipientSearch(refused.Customer)
+	if len(e.Names) > 0 {
+		refused.Customer, refused.Search = e.Names[0], recipientSearch(e.Names[0])
 	}
 	return refused
 }
@@ -51,17 +48,17 @@ type parameterView struct {
 	Unknown bool
 }
 
-func (in *Inspector) newTrigger(e *history.Entry, t *fake.Trigger) *triggerView {
-	view := &triggerView{Event: messaging.Event{ID: t.EventID, Name: t.EventName}}
-	if number, event, ok := in.box.Event(t.EventID); ok {
+func (in *Inspector) newTrigger(e *history.Entry) *triggerView {
+	view := &triggerView{Event: messaging.Event{ID: e.EventID, Name: e.EventName}}
+	if number, event, ok := in.box.Event(e.EventID); ok {
 		view.EventNumber, view.Event = number, event
 	}
-	if len(e.Customers) > 0 {
-		view.Customer = &e.Customers[0]
+	if len(e.Changes) > 0 {
+		view.Customer = &e.Changes[0]
 	}
 	payload := e.Payload()
 	for _, p := range view.Event.Parameters {
-		view.Parameters = append(view.Parameters, newParameter(p, payload[p.Name], t))
+		view.Parameters = append(view.Parameters, newParameter(p, payload[p.Name], e))
 		delete(payload, p.Name)
 	}
 	for _, name := range sortedKeys(payload) {
@@ -74,9 +71,9 @@ func (in *Inspector) newTrigger(e *history.Entry, t *fake.Trigger) *triggerView 
 	return view
 }
 
-func newParameter(p messaging.EventParameter, value json.RawMessage, t *fake.Trigger) parameterView {
+func newParameter(p messaging.EventParameter, value json.RawMessage, e *history.Entry) parameterView {
 	view := parameterView{Name: p.Name, Type: string(p.Type), Required: p.Required, Value: cutText(string(value)),
-		Skipped: slices.Contains(t.Skipped, p.Name)}
+		Skipped: e.Skips(p.Name)}
 	switch {
 	case view.Skipped:
 		view.Tag, view.Corrected = tag{"warn", "skipped"}, corrected(value)

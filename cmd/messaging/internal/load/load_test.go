@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -89,7 +90,11 @@ func (t target) trigger(n int64) error { return t.send(triggerBody(n), http.Stat
 
 // send sends the body of a trigger, and expects a status.
 func (t target) send(body string, status int) error {
-	r, err := http.NewRequest(http.MethodPost, t.api+"/v1/events/trigger", strings.NewReader(body))
+	return t.post("/v1/events/trigger", body, status)
+}
+
+func (t target) post(path, body string, status int) error {
+	r, err := http.NewRequest(http.MethodPost, t.api+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -298,12 +303,62 @@ func heapMB() float64 {
 	return float64(stats.HeapAlloc) / 1e6
 }
 
+// BenchmarkLargeBroadcasts sends 20 broadcasts to the same 100,000 customers. The process may take 128 MiB more than
+// --keep-bytes.
+func BenchmarkLargeBroadcasts(b *testing.B) {
+	const keepMiB, moreMiB = 64, 128
+	cmd, api := startProgram(b, "--keep-bytes", fmt.Sprint(keepMiB, "MiB"), "--key", key)
+	var customers []string
+	for i := range 100_000 {
+		customers = append(customers, fmt.Sprintf(`{"email":"customer-%d@example.com"}`, i))
+	}
+	body := `{"subject":"s","message":"m","schedule_type":"send-now","recipients":{"type":"customer","customers":[` +
+		strings.Join(customers, ",") + `]}}`
+	t := target{api: api, client: newClient()}
+	for range 20 {
+		require.NoError(b, t.post("/v1/broadcast/send/push-notification", body, http.StatusOK))
+	}
+	for b.Loop() { // the work is above: what it takes is in the metrics
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	if err != nil {
+		b.Skip("only Linux tells what a process takes")
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	resident, err := strconv.Atoi(strings.Fields(rest)[0])
+	require.NoError(b, err)
+	b.ReportMetric(float64(resident>>10), "resident-MiB")
+	require.LessOrEqual(b, resident>>10, keepMiB+moreMiB)
+}
+
+// startProgram builds the command, and starts a sandbox. It returns the address of the service.
+func startProgram(b *testing.B, flags ...string) (cmd *exec.Cmd, api string) {
+	cmd = exec.Command(build(b), append([]string{"sandbox", "--api-port", "0", "--ui-port", "0", "--seed", "demo"}, flags...)...)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(b, err)
+	require.NoError(b, cmd.Start())
+	b.Cleanup(func() {
+		require.NoError(b, cmd.Process.Signal(os.Interrupt))
+		_, _ = io.Copy(io.Discard, stdout)
+		_ = cmd.Wait()
+	})
+	line := bufio.NewScanner(stdout)
+	require.True(b, line.Scan())
+	_, api, _ = strings.Cut(line.Text(), "=")
+	return cmd, strings.Trim(api, "'")
+}
+
+func build(b *testing.B) (program string) {
+	program = filepath.Join(b.TempDir(), "messaging")
+	out, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput()
+	require.NoError(b, err, string(out))
+	return program
+}
+
 // BenchmarkStart measures the time from the start of the process to its line on
 // stdout, which comes when both ports are open.
 func BenchmarkStart(b *testing.B) {
-	program := filepath.Join(b.TempDir(), "messaging")
-	out, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput()
-	require.NoError(b, err, string(out))
+	program := build(b)
 	for b.Loop() {
 		cmd := exec.Command(program, "sandbox", "--api-port", "0", "--ui-port", "0", "--seed", "demo")
 		stdout, err := cmd.StdoutPipe()

@@ -7,22 +7,19 @@ import (
 	"sync/atomic"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/memory"
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
-// Store is what a service stores, with numbers, counts and sizes. It is safe for
+// Store is what a service stores, with numbers and counts. It is safe for
 // concurrent use.
 type Store struct {
 	service *fake.Server
 	lists   map[*Kind]*list
 	adding  sync.Mutex // held while records are added or replaced
-	bytes   atomic.Int64
 
-	mu        sync.Mutex
-	events    map[string]messaging.Event // by id; an event never changes
-	firsts    map[string]string          // the id of the first event with each name
-	customers map[int]int64              // sizes, by number
+	mu     sync.Mutex
+	events map[string]messaging.Event // by id; an event never changes
+	firsts map[string]string          // the id of the first event with each name
 }
 
 // list is what a store knows of the records of a kind.
@@ -37,14 +34,14 @@ type list struct {
 // NewStore returns what the service stores, which must be empty.
 func NewStore(service *fake.Server) *Store {
 	s := &Store{service: service, lists: make(map[*Kind]*list), events: make(map[string]messaging.Event),
-		firsts: make(map[string]string), customers: make(map[int]int64)}
+		firsts: make(map[string]string)}
 	for _, k := range Kinds {
 		s.lists[k] = &list{numbers: make(map[string]int)}
 	}
 	return s
 }
 
-// Observe counts and measures the records that a request created or updated.
+// Observe counts the records that a request created.
 func (s *Store) Observe(e *fake.Exchange) {
 	for _, k := range Kinds {
 		if k.created != nil {
@@ -56,16 +53,10 @@ func (s *Store) Observe(e *fake.Exchange) {
 	if event, ok := e.Effect.(*fake.Event); ok {
 		s.learn(eventModel(*event))
 	}
-	for i := range e.Customers {
-		s.measure(e.Customers[i].Customer)
-	}
 }
 
 // learn adds an event. The caller must hold s.mu.
 func (s *Store) learn(event messaging.Event) {
-	if _, known := s.events[event.ID]; !known {
-		s.bytes.Add(2*memory.SizeOf(&event) + recordOverhead) // the service has it too
-	}
 	s.events[event.ID] = event
 	if _, known := s.firsts[event.Name]; !known {
 		s.firsts[event.Name] = event.ID
@@ -78,20 +69,6 @@ func (s *Store) FirstEvent(name string) string {
 	defer s.mu.Unlock()
 	return s.firsts[name]
 }
-
-// recordOverhead is what the service and the store add to a record: the indexes of its
-// ids, names and numbers, and the unused part of a list that grows.
-const recordOverhead = 70
-
-// measure replaces the size of a customer. The caller must hold s.mu.
-func (s *Store) measure(c fake.Customer) {
-	size := memory.SizeOf(&c) + recordOverhead
-	s.bytes.Add(size - s.customers[c.Number])
-	s.customers[c.Number] = size
-}
-
-// Bytes returns about how much memory the records take.
-func (s *Store) Bytes() int64 { return s.bytes.Load() }
 
 // Event returns the event with an id.
 func (s *Store) Event(id string) (event messaging.Event, ok bool) {
@@ -206,24 +183,11 @@ func (s *Store) add(seed Seed) {
 		k.add(s.service, seed[k])
 		s.lists[k].count.Add(int64(len(seed[k])))
 	}
-	s.measureAll()
-}
-
-// measureAll measures all records: those of a seed are in no exchange.
-func (s *Store) measureAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bytes.Store(0)
 	clear(s.events)
 	clear(s.firsts)
-	clear(s.customers)
 	for _, event := range s.service.Events() {
 		s.learn(eventModel(event))
-	}
-	for _, customer := range s.service.Customers() {
-		s.measure(customer)
-	}
-	for _, message := range s.service.Transactional() {
-		s.bytes.Add(memory.SizeOf(&message) + recordOverhead)
 	}
 }

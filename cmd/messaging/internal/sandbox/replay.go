@@ -5,11 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"net/http/httptest"
-	"strconv"
-	"sync"
-	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -56,10 +52,8 @@ func (b *ReplayBody) UnmarshalJSON(value []byte) error {
 // Why a request is not repeated.
 var (
 	ErrNotReplayable = errors.New("the request is for no operation of the service")
-	ErrRedacted      = errors.New(`the body has "REDACTED" or "[API key]" in place of a credential, or is kept in part; send an edited body`)
+	ErrRedacted      = errors.New(`the body has "REDACTED" or "[API key]" in place of a credential; send an edited body`)
 	ErrKeyNotKept    = errors.New("the key that the request was sent with was not recorded; send it with the key of the sandbox")
-	ErrTooManyReplay = errors.New("at most 10 requests are repeated in a second")
-	ErrFull          = errors.New("a memory limit of the sandbox refused the request; reset the sandbox")
 )
 
 // Replay hands a request to the service, without the network, and returns the number of
@@ -79,7 +73,7 @@ func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err er
 	if replay.Body != nil {
 		body = *replay.Body
 	}
-	if bytes.Contains(body, []byte("REDACTED")) || bytes.Contains(body, []byte("[API key]")) || e.Cut && replay.Body == nil {
+	if bytes.Contains(body, []byte("REDACTED")) || bytes.Contains(body, []byte("[API key]")) {
 		return 0, ErrRedacted
 	}
 	key := history.Key{Header: "X-Authorization"}
@@ -88,9 +82,6 @@ func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err er
 	}
 	if key.Foreign {
 		return 0, ErrKeyNotKept
-	}
-	if !b.replays.allow(time.Now()) {
-		return 0, ErrTooManyReplay
 	}
 	if !replay.Faults {
 		ctx = fake.WithFault(ctx, fake.Fault{})
@@ -103,67 +94,5 @@ func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err er
 	if contentType := e.Request.Header.Get("Content-Type"); contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
-	if number = b.replays.send(b.limits.wrap(b.service), r, replay.Number); number == 0 {
-		return 0, ErrFull
-	}
-	return number, nil
-}
-
-// replays sends repeated requests, and finds their numbers.
-type replays struct {
-	sending sync.Mutex // one at a time, so that the next observed replay is the one that was sent
-	mu      sync.Mutex
-	last    int         // the number of the latest replay
-	recent  []time.Time // of the last second
-}
-
-// allow reports whether another request may be repeated.
-func (p *replays) allow(now time.Time) bool {
-	const perSecond = 10
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.recent) > 0 && now.Sub(p.recent[0]) >= time.Second {
-		p.recent = p.recent[1:]
-	}
-	if len(p.recent) >= perSecond {
-		return false
-	}
-	p.recent = append(p.recent, now)
-	return true
-}
-
-// send hands a request to a handler, and returns the number of its exchange, 0 if the
-// service did not get it.
-func (p *replays) send(handler http.Handler, r *http.Request, of int) int {
-	p.sending.Lock()
-	defer p.sending.Unlock()
-	p.mu.Lock()
-	p.last = 0
-	p.mu.Unlock()
-	r.Header.Set(history.ReplayHeader, strconv.Itoa(of))
-	func() {
-		defer func() { _ = recover() }() // a fault that loses the response aborts the handler
-		handler.ServeHTTP(httptest.NewRecorder(), r)
-	}()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.last
-}
-
-// observe remembers the number of a replay.
-func (p *replays) observe(e *fake.Exchange) {
-	if e.Request.Header.Get(history.ReplayHeader) == "" {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.last = e.Number
-}
-
-// withoutReplayHeader removes the mark of a replay from requests from outside.
-func withoutReplayHeader(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Del(history.ReplayHeader)
-		next.ServeHTTP(w, r)
-	})
+	return b.service.Replay(r, replay.Number).Number, nil
 }

@@ -20,8 +20,7 @@ type Config struct {
 	Listener net.Listener
 	// Wrap wraps the handler of the service.
 	Wrap func(http.Handler) http.Handler
-	// Keep limits the number of requests in the history, and KeepBytes the memory of the
-	// history and of the records.
+	// Keep limits the number of requests in the history, and KeepBytes their memory.
 	Keep      int
 	KeepBytes int64
 	// MaxRecords limits the records of each kind; 0 means no limit.
@@ -52,8 +51,6 @@ type Sandbox struct {
 
 	service *fake.Server
 	seed    records.Seed
-	limits  *limits
-	replays replays
 	port    *port
 	failed  chan error
 }
@@ -67,11 +64,9 @@ func Start(cfg Config) (*Sandbox, error) {
 	}
 	b.service = fake.New(fake.Config{Key: cfg.Key, Identifier: cfg.Identifier, NoHistory: true, MaxRecords: cfg.MaxRecords, Observe: b.observe})
 	b.Records = records.NewStore(b.service)
-	b.limits = &limits{stored: b.Records.Bytes, maxBytes: cfg.KeepBytes}
-	b.History.EventName, b.History.Stored = b.eventName, b.Records.Bytes
+	b.History.EventName = b.eventName
 	b.Records.Reset(cfg.Seed)
-	handler := cfg.Wrap(withoutReplayHeader(b.limits.wrap(b.service)))
-	b.port = newPort(cfg.Listener, handler, b.fail, b.History.Touch)
+	b.port = newPort(cfg.Listener, cfg.Wrap(b.service), b.fail, b.History.Touch)
 	return b, nil
 }
 
@@ -79,7 +74,6 @@ func Start(cfg Config) (*Sandbox, error) {
 func (b *Sandbox) observe(e *fake.Exchange) {
 	withoutCredentials(&e.Request)
 	b.Records.Observe(e)
-	b.replays.observe(e)
 	b.History.Add(e)
 }
 
@@ -126,7 +120,6 @@ func (b *Sandbox) fail(err error) {
 func (b *Sandbox) Close() {
 	b.port.close()
 	b.service.Close()
-	b.limits.close()
 }
 
 // Reset resets what is named: the state of the service back to the seed with the
