@@ -5,13 +5,12 @@ import (
 
 	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 	"github.com/messaging-go/messaging/benchmarks/internal/peers"
-	"github.com/messaging-go/messaging/benchmarks/internal/report"
 )
 
 // comparing walks the list of each peer and makes its small call. The floor
 // transfers the same bytes.
 func comparing(s *stage) ([]measure.Experiment, error) {
-	e := measure.Experiment{Title: report.Peers, Rounds: s.rounds, Matrix: true}
+	e := measure.Experiment{Title: "clients side by side, each on its own wire format", Rounds: s.rounds, Matrix: true}
 	subjects := append([]peers.Peer{peers.Messaging}, peers.All()...)
 	for _, peer := range subjects {
 		base := s.Lists[peer.Name]
@@ -24,7 +23,7 @@ func comparing(s *stage) ([]measure.Experiment, error) {
 	}
 	s.compare(&e, byHand, ours, peers.NewByHand(s.Lists[ours]))
 	e.Rows = append(e.Rows, measure.Row{Subject: ours, Measure: "share of the floor's speed against the best peer's", Unit: "x",
-		Limit: measure.AtLeast(2, 2), Value: func(r measure.Round) float64 {
+		Limit: measure.AtLeast(2), Value: func(r measure.Round) float64 {
 			best := 0.0
 			for _, peer := range peers.All() {
 				best = math.Max(best, shareOfFloor(peer.Name, peer.Name)(r))
@@ -47,7 +46,7 @@ func (s *stage) compare(e *measure.Experiment, name, service string, client peer
 	s.add(e, name, client)
 	walk, call, callFloor := name+" walk", name+" call", service+" "+floor+" call"
 	e.Rows = append(e.Rows,
-		measure.Row{Subject: name, Measure: report.ShareOfFloor, Value: shareOfFloor(name, service)},
+		measure.Row{Subject: name, Measure: "walk, share of floor's speed", Value: shareOfFloor(name, service)},
 		measure.Row{Subject: name, Measure: "allocations per row", Value: func(r measure.Round) float64 { return r[walk].AllocationsEach() }},
 		measure.Row{Subject: name, Measure: "bytes per row", Value: func(r measure.Round) float64 { return r[walk].BytesEach() }},
 		measure.Row{Subject: name, Measure: "call, time / floor", Value: timeOf(call, callFloor)},

@@ -10,17 +10,14 @@ import (
 
 // The names of the clients that most experiments compare.
 const (
-	ours      = "messaging"
-	byHand    = "by hand"
-	leanest   = "by hand, leanest"
-	floor     = "floor"
-	retryable = "go-retryablehttp"
+	ours    = "messaging"
+	byHand  = "by hand"
+	leanest = "by hand, leanest"
+	floor   = "floor"
 )
 
 // walking returns a variant that walks a list.
-func walking(name string, walker interface {
-	Walk(ctx context.Context, perPage int) (int, error)
-}, rows, perPage int) measure.Variant {
+func walking(name string, walker peers.Client, rows, perPage int) measure.Variant {
 	return measure.Variant{Name: name, Run: func(ctx context.Context) (measure.Sample, error) {
 		return measure.Take(func() (int, error) {
 			walked, err := walker.Walk(ctx, perPage)
@@ -33,7 +30,7 @@ func walking(name string, walker interface {
 }
 
 // calling returns a variant that makes sequential calls.
-func calling(name string, caller interface{ Call(context.Context) error }, times int) measure.Variant {
+func calling(name string, caller caller, times int) measure.Variant {
 	return measure.Variant{Name: name, Run: func(ctx context.Context) (measure.Sample, error) {
 		return measure.Repeat(ctx, times, caller.Call)
 	}}

@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"time"
@@ -51,17 +50,10 @@ func parseSettings(arguments []string) settings {
 		s.only, err = regexp.Compile(expression)
 		return err
 	})
-	flags.StringVar(&s.out, "out", "", `output directory (default "results"; for -quick and -run, a temporary directory)`)
+	flags.StringVar(&s.out, "out", "", "file to write the report to")
 	_ = flags.Parse(arguments)
 	if s.quick {
 		s.gate = false
-	}
-	switch {
-	case s.out != "":
-	case s.quick, s.only.String() != "":
-		s.out = filepath.Join(os.TempDir(), "messaging-benchmarks")
-	default:
-		s.out = "results"
 	}
 	return s
 }
@@ -101,7 +93,7 @@ func run(s settings) error {
 func allExperiments(s *stage) ([]measure.Experiment, error) {
 	var all []measure.Experiment
 	for _, build := range []func(*stage) ([]measure.Experiment, error){
-		iterating, peakMemory, readingAhead, triggering, inFlight, preparing, broadcasting, failing, comparing, growing,
+		iterating, peakMemory, readingAhead, triggering, inFlight, preparing, failing, comparing,
 	} {
 		experiments, err := build(s)
 		if err != nil {
@@ -123,16 +115,17 @@ func progress(done, of int, title string) {
 	}
 }
 
-// conclude prints and writes the results. It returns an error if a limit is
-// missed and the settings require the limits.
+// conclude prints the report, and writes it to the file of the settings. It returns an error
+// if a limit is missed and the settings require the limits.
 func conclude(s settings, outcomes []measure.Outcome) error {
-	fmt.Print(report.Text(outcomes))
-	if err := report.Write(s.out, s.quick, outcomes); err != nil {
-		return err
+	text := report.Markdown(s.quick, outcomes)
+	fmt.Print(text)
+	if s.out != "" {
+		if err := os.WriteFile(s.out, []byte(text), 0o644); err != nil {
+			return err
+		}
 	}
-	fmt.Println("\nresults.json and the charts are in", s.out)
-	missed := report.Missed(outcomes)
-	if missed > 0 && s.gate {
+	if missed := report.Missed(outcomes); missed > 0 && s.gate {
 		return fmt.Errorf("%d limits missed", missed)
 	}
 	return nil

@@ -39,7 +39,7 @@ func peakMemory(s *stage) ([]measure.Experiment, error) {
 		Rounds:   s.rounds,
 		Variants: []measure.Variant{walk("few", fewRows), walk("many", s.rows)},
 		Rows: []measure.Row{{Measure: fmt.Sprintf("peak memory, %d rows against %d", s.rows, fewRows), Unit: "x",
-			Limit: measure.AtMost(1.1, 1.05), Value: func(r measure.Round) float64 {
+			Limit: measure.AtMost(1.1), Value: func(r measure.Round) float64 {
 				return float64(r["many"].PeakMemory) / float64(r["few"].PeakMemory)
 			}}},
 	}}, nil

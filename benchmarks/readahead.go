@@ -44,7 +44,7 @@ func readingAhead(s *stage) ([]measure.Experiment, error) {
 		Variants: []measure.Variant{work("read-ahead"), work("sequential", messaging.WithoutReadAhead())},
 		Rows: []measure.Row{
 			{Measure: "time against the longer of the two", Unit: "x",
-				Limit: measure.AtMost(1.12, 1.07), Value: against("read-ahead")},
+				Limit: measure.AtMost(1.12), Value: against("read-ahead")},
 			{Measure: "the same without read-ahead", Unit: "x", Value: against("sequential")},
 		},
 	}}, nil

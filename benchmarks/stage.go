@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/benchmarks/internal/canned"
-	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 	"github.com/messaging-go/messaging/benchmarks/internal/peers"
 )
 
@@ -21,16 +20,16 @@ import (
 type scale struct {
 	budget time.Duration // after this time, only the first round of an experiment starts
 
-	rounds     int   // of most experiments
-	fewRounds  int   // of long experiments
-	manyRounds int   // of short and noisy experiments
-	turns      int   // rounds of the trigger, the shortest and noisiest experiment
-	prepares   int   // rounds of preparing a broadcast
-	rows       int   // of a long list
-	peerRows   int   // of the list that each peer walks
-	readAhead  int   // number of pages
-	inFlight   []int // numbers of calls in flight, from one to many
-	waves      int   // calls per call in flight
+	rounds     int // of most experiments
+	fewRounds  int // of long experiments
+	manyRounds int // of short and noisy experiments
+	turns      int // rounds of the trigger, the shortest and noisiest experiment
+	prepares   int // rounds of preparing a broadcast
+	rows       int // of a long list
+	peerRows   int // of the list that each peer walks
+	readAhead  int // number of pages
+	inFlight   int // calls in flight
+	waves      int // calls per call in flight
 	bursts     int
 	calls      int // sequential calls of one round
 	broadcast  int // number of customers
@@ -38,15 +37,11 @@ type scale struct {
 
 var (
 	fullScale = scale{rounds: 9, fewRounds: 3, manyRounds: 25, turns: 100, prepares: 20, rows: 1_000_000, peerRows: 200_000, readAhead: 200,
-		inFlight: []int{1, 16, 64, 256}, waves: 100, bursts: 10, calls: 500, broadcast: 100_000}
+		inFlight: 256, waves: 100, bursts: 10, calls: 500, broadcast: 100_000}
 	quickScale = scale{budget: 30 * time.Second,
 		rounds: 3, fewRounds: 1, manyRounds: 7, turns: 25, prepares: 5, rows: 50_000, peerRows: 10_000, readAhead: 25,
-		inFlight: []int{1, 16, 64, 256}, waves: 20, bursts: 3, calls: 200, broadcast: 100_000}
+		inFlight: 256, waves: 20, bursts: 3, calls: 200, broadcast: 100_000}
 )
-
-// many returns the maximum number of calls in flight, and some a quarter of it.
-func (s scale) many() int { return s.inFlight[len(s.inFlight)-1] }
-func (s scale) some() int { return s.many() / 4 }
 
 // stage holds what the experiments need: the server, which runs in another
 // process, and the walker, a program that walks a list in another process.
@@ -124,19 +119,4 @@ func serve() error {
 		lists[peer.Name] = canned.List(peer.Service, rows)
 	}
 	return canned.Serve(canned.Messaging, lists, os.Stdin, os.Stdout)
-}
-
-// counted runs work, and adds the number of connections that it opened to its sample.
-func (s *stage) counted(ctx context.Context, work func() (measure.Sample, error)) (measure.Sample, error) {
-	before, err := s.Connections(ctx)
-	if err != nil {
-		return measure.Sample{}, err
-	}
-	sample, err := work()
-	if err != nil {
-		return sample, err
-	}
-	after, err := s.Connections(ctx)
-	sample.Connections = after - before
-	return sample, err
 }

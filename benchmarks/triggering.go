@@ -28,13 +28,13 @@ func triggering(s *stage) ([]measure.Experiment, error) {
 		return nil, err
 	}
 	return []measure.Experiment{
-		s.triggeringWith("one trigger on loopback", own, base, measure.AtMost(1.10, 1.05),
-			measure.Row{Measure: "allocations beyond it", Limit: measure.AtMost(8, 8), Value: func(r measure.Round) float64 {
+		s.triggeringWith("one trigger on loopback", own, base, measure.AtMost(1.10),
+			measure.Row{Measure: "allocations beyond it", Limit: measure.AtMost(8), Value: func(r measure.Round) float64 {
 				return math.Round(r[ours].AllocationsEach() - r[leanest].AllocationsEach())
 			}}),
 		// With a transport from WithHTTPClient, net/http does not know the type of the
 		// request body, so it flushes the headers before the body.
-		s.triggeringWith("one trigger behind a given transport", given, base, measure.AtMost(1.25, 1.20)),
+		s.triggeringWith("one trigger behind a given transport", given, base, measure.AtMost(1.25)),
 	}, nil
 }
 

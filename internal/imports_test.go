@@ -62,7 +62,7 @@ var allowedImports = map[string][]string{
 // onlyImporters are the packages that may import a module of others.
 var onlyImporters = map[string][]string{
 	"github.com/go-faster/jx":               {"internal/wire"},
-	"github.com/hashicorp/go-retryablehttp": {"internal/exchange", "benchmarks/..."},
+	"github.com/hashicorp/go-retryablehttp": {"internal/exchange"},
 }
 
 func TestImportsGoInTheDirectionsOfTheHouse(t *testing.T) {

@@ -35,53 +35,32 @@ type Row struct {
 
 // Limit is a bound for the median of a row. The zero Limit has no bound.
 type Limit struct {
-	direction direction
-	must, aim float64
+	sign string
+	must float64
 }
 
-type direction int
-
-const (
-	informative direction = iota
-	lowerIsBetter
-	higherIsBetter
-)
-
 // AtMost returns an upper limit.
-func AtMost(must, aim float64) Limit { return Limit{lowerIsBetter, must, aim} }
+func AtMost(must float64) Limit { return Limit{"≤", must} }
 
 // AtLeast returns a lower limit.
-func AtLeast(must, aim float64) Limit { return Limit{higherIsBetter, must, aim} }
+func AtLeast(must float64) Limit { return Limit{"≥", must} }
 
 // Applies reports whether l has a bound.
-func (l Limit) Applies() bool { return l.direction != informative }
+func (l Limit) Applies() bool { return l.sign != "" }
 
 // Must returns the required value.
 func (l Limit) Must() float64 { return l.must }
 
-// Aim returns the desired value.
-func (l Limit) Aim() float64 { return l.aim }
-
 // Sign returns the relation between a value and the limit.
-func (l Limit) Sign() string {
-	switch l.direction {
-	case lowerIsBetter:
-		return "≤"
-	case higherIsBetter:
-		return "≥"
-	default:
-		return ""
-	}
-}
+func (l Limit) Sign() string { return l.sign }
 
 // Holds reports whether value is within the limit. NaN is within no limit.
 func (l Limit) Holds(value float64) bool {
-	switch l.direction {
-	case lowerIsBetter:
+	switch l.sign {
+	case "≤":
 		return value <= l.must
-	case higherIsBetter:
+	case "≥":
 		return value >= l.must
-	default:
-		return true
 	}
+	return true
 }

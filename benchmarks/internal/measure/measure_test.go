@@ -50,14 +50,14 @@ func TestLimitIsMissedOnlyOnTheWrongSide(t *testing.T) {
 		value  float64
 		missed bool
 	}{
-		"at least 2, value is greater": {measure.AtLeast(2, 3), 2.5, false},
-		"at least 2, value is equal":   {measure.AtLeast(2, 3), 2, false},
-		"at least 2, value is less":    {measure.AtLeast(2, 3), 1.9, true},
-		"at least 2, value is NaN":     {measure.AtLeast(2, 3), math.NaN(), true},
-		"at most 2, value is less":     {measure.AtMost(2, 1), 1.5, false},
-		"at most 2, value is equal":    {measure.AtMost(2, 1), 2, false},
-		"at most 2, value is greater":  {measure.AtMost(2, 1), 2.1, true},
-		"at most 2, value is NaN":      {measure.AtMost(2, 1), math.NaN(), true},
+		"at least 2, value is greater": {measure.AtLeast(2), 2.5, false},
+		"at least 2, value is equal":   {measure.AtLeast(2), 2, false},
+		"at least 2, value is less":    {measure.AtLeast(2), 1.9, true},
+		"at least 2, value is NaN":     {measure.AtLeast(2), math.NaN(), true},
+		"at most 2, value is less":     {measure.AtMost(2), 1.5, false},
+		"at most 2, value is equal":    {measure.AtMost(2), 2, false},
+		"at most 2, value is greater":  {measure.AtMost(2), 2.1, true},
+		"at most 2, value is NaN":      {measure.AtMost(2), math.NaN(), true},
 		"no limit":                     {measure.Limit{}, 1000, false},
 	}
 	for name, c := range cases {

@@ -33,7 +33,7 @@ func newHTTPClient() *http.Client {
 // Walk fetches every page.
 func (f *Floor) Walk(ctx context.Context, perPage int) (rows int, err error) {
 	for page := (canned.Page{PerPage: perPage, Total: f.rows}); page.Exists(); page = page.Next() {
-		if _, err := f.exchange(ctx, http.MethodGet, f.peer.Service.Format.Path(page), "", nil); err != nil {
+		if err := f.exchange(ctx, http.MethodGet, f.peer.Service.Format.Path(page), "", nil); err != nil {
 			return rows, err
 		}
 		rows += page.Rows()
@@ -44,30 +44,25 @@ func (f *Floor) Walk(ctx context.Context, perPage int) (rows int, err error) {
 // Call sends the same request as the peer.
 func (f *Floor) Call(ctx context.Context) error {
 	sends := f.peer.Sends
-	_, err := f.exchange(ctx, http.MethodPost, sends.Path, sends.ContentType, strings.NewReader(sends.Body))
-	return err
+	return f.exchange(ctx, http.MethodPost, sends.Path, sends.ContentType, strings.NewReader(sends.Body))
 }
 
-func (f *Floor) exchange(ctx context.Context, method, path, contentType string, body io.Reader) (received int64, err error) {
+func (f *Floor) exchange(ctx context.Context, method, path, contentType string, body io.Reader) error {
 	req, err := http.NewRequestWithContext(ctx, method, f.base+path, body)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
 	resp, err := f.client.Do(req)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode >= 300 {
-		return 0, fmt.Errorf("%s %s: %s", method, path, resp.Status)
+		return fmt.Errorf("%s %s: %s", method, path, resp.Status)
 	}
-	return io.Copy(io.Discard, resp.Body)
-}
-
-// BytesPerPage returns the size of a full page.
-func (f *Floor) BytesPerPage(ctx context.Context, perPage int) (int64, error) {
-	return f.exchange(ctx, http.MethodGet, f.peer.Service.Format.Path(canned.Page{PerPage: perPage, Total: f.rows}), "", nil)
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
 }

@@ -197,7 +197,7 @@ func (s *Server) signal(sent syscall.Signal) error {
 	if err != nil {
 		return err
 	}
-	for _, pid := range append(pids, first) {
+	for _, pid := range append([]int{first}, pids...) { // the first one would replace the others
 		if err := syscall.Kill(pid, sent); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
 		}
