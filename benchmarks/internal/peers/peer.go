@@ -30,9 +30,6 @@ type Peer struct {
 	Sends Request
 }
 
-// All returns all peers except Messaging.
-func All() []Peer { return []Peer{Godo, GitLab, Hetzner, GitHub, Stripe, OpenAI} }
-
 // Request is a POST request on the wire.
 type Request struct{ Path, ContentType, Body string }
 

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 
 	_ "modernc.org/sqlite"
 
@@ -16,39 +15,24 @@ import (
 	"github.com/messaging-go/messaging/outbox/torture/internal/worker"
 )
 
-// backup is a restored copy of a database, made while its entries were sent.
-type backup struct {
-	database string
-	server   *pgserver.Server // of the copy, or nil for SQLite
-}
-
-// backUp makes a backup and restores it elsewhere: with VACUUM INTO or pg_basebackup.
-func (r *run) backUp(ctx context.Context, _ int) error {
-	server, ok := r.server.(*pgserver.Server)
-	if !ok {
-		into, err := worker.Create(ctx, "", r.dir)
-		if err != nil {
-			return err
-		}
-		db, err := sql.Open("sqlite", "file:"+r.task.Database+"?_pragma=busy_timeout(30000)")
-		if err != nil {
-			return err
-		}
-		r.backups = append(r.backups, backup{database: into})
-		_, err = db.ExecContext(ctx, `VACUUM INTO ?`, into)
-		return errors.Join(err, db.Close())
+// backUp makes a backup with VACUUM INTO or pg_dump, and restores it elsewhere.
+func (r *run) backUp(ctx context.Context, i int) error {
+	if server, ok := r.server.(*pgserver.Server); ok {
+		restored, err := server.Dump(ctx, r.task.Database, fmt.Sprintf("restored_%d", i))
+		r.backups = append(r.backups, restored)
+		return err
 	}
-	u, err := url.Parse(r.task.Database)
+	into, err := worker.Create(ctx, "", r.dir)
 	if err != nil {
 		return err
 	}
-	copied, err := server.Copy(ctx)
+	db, err := sql.Open("sqlite", "file:"+r.task.Database+"?_pragma=busy_timeout(30000)")
 	if err != nil {
 		return err
 	}
-	u.Host = copied.Address()
-	r.backups = append(r.backups, backup{u.String(), copied})
-	return nil
+	r.backups = append(r.backups, into)
+	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, into)
+	return errors.Join(err, db.Close())
 }
 
 // restored is what became of all backups.
@@ -63,9 +47,6 @@ func (r *run) restore(ctx context.Context) (report.Row, error) {
 	before := r.service.Requests()
 	var all restored
 	for _, b := range r.backups {
-		if b.server != nil {
-			defer b.server.Close()
-		}
 		if err := r.open(ctx, b, &all); err != nil {
 			return report.Row{}, err
 		}
@@ -78,8 +59,8 @@ func (r *run) restore(ctx context.Context) (report.Row, error) {
 
 // open compares a backup with what the service carried out, and sends from it after
 // Quarantine.
-func (r *run) open(ctx context.Context, b backup, all *restored) error {
-	db, err := worker.Open(ctx, b.database, nil)
+func (r *run) open(ctx context.Context, database string, all *restored) error {
+	db, err := worker.Open(ctx, database, nil)
 	if err != nil {
 		return err
 	}
@@ -91,12 +72,12 @@ func (r *run) open(ctx context.Context, b backup, all *restored) error {
 		return err
 	}
 	task := r.task
-	task.Database = b.database
+	task.Database = database
 	w, err := task.Start()
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.sendOne(ctx, db, b), w.Stop())
+	return errors.Join(r.sendOne(ctx, db, database), w.Stop())
 }
 
 // compare counts the entries of a backup that are missing, that are in a state that was
@@ -123,8 +104,8 @@ func (r *run) compare(ctx context.Context, db *worker.Database, all *restored) e
 
 // sendOne waits until a restored database has sent a new entry, which comes after all that
 // would be sent again.
-func (r *run) sendOne(ctx context.Context, db *worker.Database, b backup) error {
-	key := "restored in " + b.database
+func (r *run) sendOne(ctx context.Context, db *worker.Database, database string) error {
+	key := "restored in " + database
 	for rejected, lost := r.service.Fate(key); rejected || lost; rejected, lost = r.service.Fate(key) {
 		key += "."
 	}

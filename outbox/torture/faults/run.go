@@ -25,10 +25,10 @@ type run struct {
 	task    worker.Task
 	service *service.Service
 	workers []*process.Process
-	server  failing // the server of Postgres that this run has for itself, or nil
-	backups []backup
-	paused  bool // a worker was paused
-	total   int  // entries
+	server  failing  // the server of Postgres that this run has for itself, or nil
+	backups []string // restored copies of the database, made while entries were sent
+	paused  bool     // a worker was paused
+	total   int      // entries
 }
 
 // newRun enqueues entries in a new database, and starts the service.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -47,9 +48,7 @@ func Start(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// Copy copies the running server with pg_basebackup, and starts the copy.
-func (s *Server) Copy(ctx context.Context) (*Server, error) { return s.copyTo(ctx, 0) }
-
+// copyTo copies the running server with pg_basebackup, and starts the copy.
 func (s *Server) copyTo(ctx context.Context, port int, options ...string) (*Server, error) {
 	copied, err := newFolder(port)
 	if err != nil {
@@ -66,8 +65,24 @@ func (s *Server) copyTo(ctx context.Context, port int, options ...string) (*Serv
 	return copied, nil
 }
 
-// Address returns the host and the port of the server.
-func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+// Dump copies a schema with pg_dump into a new database of the server, and returns the URL of
+// the copy.
+func (s *Server) Dump(ctx context.Context, schema, name string) (string, error) {
+	u, err := url.Parse(schema)
+	if err != nil {
+		return "", err
+	}
+	file, into := filepath.Join(s.dir, name), strings.Replace(s.URL, "/postgres?", "/"+name+"?", 1)
+	if err := errors.Join(
+		s.do("pg_dump", "-n", u.Query().Get("search_path"), "-f", file, s.URL),
+		Execute(ctx, s.URL, "CREATE DATABASE "+name)); err != nil {
+		return "", err
+	}
+	u.Path = "/" + name
+	return u.String(), s.do("psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", file, into)
+}
+
+func (s *Server) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
 // Close stops the server and removes its data.
 func (s *Server) Close() {
@@ -115,7 +130,7 @@ func newFolder(port int) (s *Server, err error) {
 		s.port = listener.Addr().(*net.TCPAddr).Port
 		_ = listener.Close()
 	}
-	s.URL = fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", s.Address())
+	s.URL = fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", s.address())
 	return s, nil
 }
 

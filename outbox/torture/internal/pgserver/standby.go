@@ -36,7 +36,7 @@ func StartPair(ctx context.Context) (*Pair, error) {
 		return nil, err
 	}
 	p.URL = fmt.Sprintf("postgres://postgres@%s,%s/postgres?sslmode=disable&target_session_attrs=read-write&connect_timeout=3",
-		p.primary.Address(), p.standby.Address())
+		p.primary.address(), p.standby.address())
 	return p, nil
 }
 

@@ -1,0 +1,4 @@
+package peers
+
+// All returns all peers except Messaging.
+func All() []Peer { return []Peer{Godo, GitLab, Hetzner, GitHub, Stripe, OpenAI} }
