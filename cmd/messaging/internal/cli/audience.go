@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,9 +55,7 @@ type audience struct {
 	list     *recipients.List // nil unless the audience is a file
 	segments []string
 	extra    []extraRecipients
-	max      int
 	total    *int // recipients; nil if their number is not known
-	limited  bool // --max-recipients is given
 }
 
 // read reads the audience. An audience that is missing or empty is an error: it never means
@@ -65,10 +65,9 @@ func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
 	if err := f.check(set); err != nil {
 		return nil, err
 	}
-	a := &audience{flags: f, max: f.max, limited: set.Changed("max-recipients")}
+	a := &audience{flags: f, to: messaging.AllCustomers()}
 	switch {
 	case f.everyone:
-		a.to = messaging.AllCustomers()
 		return a, nil
 	case set.Changed("segments"):
 		return a, a.readSegments()
@@ -99,15 +98,18 @@ func (f *audienceFlags) check(set *pflag.FlagSet) error {
 		return exit.With(exit.Usage, "--max-recipients cannot limit --segments, whose size is unknown; nothing was sent")
 	case set.Changed("max-recipients") && f.max < 1:
 		return exit.With(exit.Usage, "--max-recipients must be at least 1")
-	case f.unknownCount && !set.Changed("segments"):
-		return exit.With(exit.Usage, "--allow-unknown-count has no effect without --segments")
-	case f.skipBad && !set.Changed("to-customers"):
-		return exit.With(exit.Usage, "--skip-bad-rows has no effect without --to-customers")
-	case f.delimiter != "" && !set.Changed("to-customers"):
-		return exit.With(exit.Usage, "--delimiter has no effect without --to-customers")
 	case set.Changed("segments") && !f.unknownCount:
 		return exit.With(exit.Usage, "the size of a segment is unknown: the service does not show it; "+
 			"to send to segments, pass --allow-unknown-count")
+	}
+	return errors.Join(needs(set, "allow-unknown-count", "segments"), needs(set, "skip-bad-rows", "to-customers"),
+		needs(set, "delimiter", "to-customers"))
+}
+
+// needs returns an error if a flag is given without another, whose meaning it changes.
+func needs(set *pflag.FlagSet, flag, other string) error {
+	if set.Changed(flag) && !set.Changed(other) {
+		return exit.With(exit.Usage, "--%s has no effect without --%s", flag, other)
 	}
 	return nil
 }
@@ -124,12 +126,9 @@ func (a *audience) readSegments() error {
 	return nil
 }
 
-// checkLimit counts the recipients, and refuses too many of them, or any that the profile
-// does not allow.
-func (a *audience) checkLimit(ctx context.Context, s *settings, service *profile.Service, prepared *messaging.Prepared) error {
-	if !a.limited {
-		a.max = service.MaxRecipients
-	}
+// guard counts the recipients, and refuses too many of them, or any that the profile does not
+// allow.
+func (a *audience) guard(cmd *cobra.Command, s *settings, service *profile.Service, prepared *messaging.Prepared) error {
 	uncheckable := ""
 	switch {
 	case a.segments != nil:
@@ -137,28 +136,20 @@ func (a *audience) checkLimit(ctx context.Context, s *settings, service *profile
 	case a.list == nil:
 		uncheckable = "the list of all customers"
 	}
-	if err := checkAllowed(ctx, service, prepared, uncheckable); err != nil || a.segments != nil {
+	ctx := cmd.Context()
+	if err := checkAllowed(ctx, service, prepared, cmd.Flags(), uncheckable); err != nil || a.segments != nil {
 		return err
 	}
 	total := a.extras()
-	a.total = &total
 	if a.list != nil {
 		total += len(a.list.Customers)
-		return checkLimit(ctx, prepared, a.max, fmt.Sprintf(" (%s; --max-recipients %d allows them)", a.parts(), total))
-	}
-	customers, err := s.countCustomers(ctx, service)
-	if err != nil {
+	} else if customers, err := s.countCustomers(ctx, service); err != nil {
 		return err
+	} else {
+		total += customers
 	}
-	others := ""
-	if total > 0 {
-		others = ", and with " + words.Count(total, "other recipient") + " these are " + words.Thousands(total+customers)
-	}
-	if total += customers; total > a.max {
-		return exit.With(exit.Usage, "the account has %s%s; the limit is %s; nothing was sent (--max-recipients raises the limit)",
-			words.Count(customers, "customer"), others, words.Thousands(a.max))
-	}
-	return nil
+	a.total = &total
+	return checkLimit(total, cmp.Or(a.flags.max, service.MaxRecipients), fmt.Sprintf(" (%s; --max-recipients %d allows them)", a.parts(), total))
 }
 
 // extras is the number of addresses outside of the audience that no customer of it has.
@@ -195,14 +186,6 @@ func (s *settings) countCustomers(ctx context.Context, service *profile.Service)
 		return 0, exit.With(exit.Usage, "the account has no customers; nothing was sent")
 	}
 	return n, nil
-}
-
-// guards are the guards of the client that sends.
-func (a *audience) guards() []messaging.Option {
-	if a.list == nil {
-		return nil
-	}
-	return []messaging.Option{messaging.WithGuard(messaging.MaxRecipients(a.max))}
 }
 
 // answer is what the operator types outside of a sandbox.

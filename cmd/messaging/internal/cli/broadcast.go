@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
@@ -23,9 +22,11 @@ stderr first; then the command asks on the terminal. Without a terminal, run it 
 FILE is CSV with a header, or JSON Lines, with the names customer_id, email, first_name,
 last_name and phone_no. "-" is stdin. The service creates or updates the customers in it.`
 
-// content is what a broadcast command sends.
+// content is what a broadcast command sends. It is decoded from a file, or set by flags.
 type content interface {
-	// read reads the flags of the content, or the file in their place.
+	// flags adds the flags of the content.
+	flags(set *pflag.FlagSet)
+	// read completes what the flags have set.
 	read(cmd *cobra.Command) error
 	// prepare adds the audience and the time, and prepares the broadcast.
 	prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error)
@@ -38,30 +39,45 @@ type content interface {
 // broadcast is what a broadcast command is about to do.
 type broadcast struct {
 	content
+	file     string
 	confirm  confirm.Flags
 	audience audienceFlags
 	when     whenFlags
 	again    bool
 }
 
-// command completes a command that sends a broadcast. Its flags of the content are there.
-func (b *broadcast) command(s *settings, cmd *cobra.Command) *cobra.Command {
+func (b *broadcast) command(s *settings, use, short, long, example string) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long + broadcastText, Example: example, Args: cobra.NoArgs}
+	b.flags(cmd.Flags())
+	var names []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	cmd.Flags().StringVar(&b.file, "from-file", "", "JSON `file` with the content, in the field names of the service; replaces the content flags")
+	for _, name := range names {
+		cmd.MarkFlagsMutuallyExclusive("from-file", name)
+	}
 	b.audience.add(cmd)
 	b.when.add(cmd)
 	b.confirm.Add(cmd.Flags())
 	addAgain(cmd, &b.again)
 	s.printsOf(cmd, &b.confirm, acceptedFields)
-	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s) }
 	return cmd
 }
 
-func (b *broadcast) run(cmd *cobra.Command, s *settings) error {
-	ctx := cmd.Context()
+// readContent reads the flags of the content, or the file in their place.
+func (b *broadcast) readContent(cmd *cobra.Command) error {
 	if err := checkNotEmpty(cmd); err != nil {
 		return err
 	}
-	if err := b.read(cmd); err != nil {
+	if b.file != "" {
+		return decodeInput(cmd, b.file, b.content)
+	}
+	return b.read(cmd)
+}
+
+func (b *broadcast) run(cmd *cobra.Command, s *settings) error {
+	ctx := cmd.Context()
+	if err := b.readContent(cmd); err != nil {
 		return err
 	}
 	if err := b.confirm.Check(); err != nil {
@@ -80,32 +96,29 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings) error {
 		return err
 	}
 	prepared, err := b.prepare(audience.to, at)
-	if err != nil && !cmd.Flags().Changed("from-file") {
-		err = byFlags(err, nil)
+	if err != nil && b.file == "" {
+		err = byFlags(err, cmd.Flags())
 	}
 	if err != nil {
 		return err
 	}
 	audience.extra = b.addresses()
-	if err := audience.checkLimit(ctx, s, service, prepared); err != nil {
+	if err := audience.guard(cmd, s, service, prepared); err != nil {
 		return err
 	}
 	plan := confirm.NewPlan("Send a broadcast", service)
 	b.describe(plan)
 	audience.describe(plan)
 	b.when.describe(plan)
-	send := &send{service: service, plan: plan, question: "Send this broadcast?", answer: audience.answer(),
-		prepared: []*messaging.Prepared{prepared}, options: audience.guards(), recipients: audience.total, due: b.when.time,
-		again: b.again, recheck: b.when.checkAhead}
-	send.accepted = s.reportAccepted(send)
-	return s.send(ctx, &b.confirm, send)
+	return s.send(ctx, &b.confirm, &send{service: service, plan: plan, question: "Send this broadcast?", answer: audience.answer(),
+		prepared: []*messaging.Prepared{prepared}, recipients: audience.total, due: b.when.time, again: b.again, recheck: b.when.checkAhead})
 }
 
 // excerpt is how many characters of a message the plan shows.
 const excerpt = 160
 
-// describeText adds the subject, the beginning of the message, its placeholders and the hosts of its links to a plan. text is
-// what readers see of the message.
+// describeText adds the subject, the beginning of the message and its placeholders to a plan. text is what readers see of the
+// message.
 func describeText(plan *confirm.Plan, subject, message, text string) {
 	plan.Add("subject", subject)
 	text = strings.Join(strings.Fields(text), " ")
@@ -118,16 +131,4 @@ func describeText(plan *confirm.Plan, subject, message, text string) {
 	}
 	plan.Add("message", shown)
 	plan.Add("placeholders", words.Shortened(strings.Join(mail.Placeholders(subject, message), ", "), excerpt))
-	plan.Add("links to", words.Shortened(strings.Join(hostsOf(message), ", "), excerpt))
-}
-
-// hostsOf returns the hosts to which a message links, each once.
-func hostsOf(message string) (hosts []string) {
-	for _, link := range mail.Links(message) {
-		to, err := url.Parse(link.URL)
-		if err == nil && to.Host != "" && !slices.Contains(hosts, to.Host) {
-			hosts = append(hosts, to.Host)
-		}
-	}
-	return hosts
 }

@@ -22,7 +22,6 @@ import (
 
 func newEventCreate(s *settings) *cobra.Command {
 	var file string
-	var flags confirm.Flags
 	cmd := &cobra.Command{
 		Use:   "create --from-file FILE",
 		Short: "Define an event, and print it with its id",
@@ -39,30 +38,23 @@ The service can neither change nor delete an event.`,
 	}
 	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin")
 	_ = cmd.MarkFlagRequired("from-file") // the flag exists
-	flags.Add(cmd.Flags())
-	s.printsOf(cmd, &flags, eventTable.Fields)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := checkNotEmpty(cmd); err != nil {
-			return err
-		}
+	return s.creating(cmd, func(cmd *cobra.Command, _ []string) (definitions.List, error) {
 		data, err := readInput(cmd, file)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list, err := definitions.Parse(filepath.Base(file), fmt.Appendf(nil, `{"events": [%s]}`, data))
 		if err == nil && len(list) != 1 {
 			err = fmt.Errorf("%s must hold one event", file)
 		}
 		if err != nil {
-			return exit.With(exit.Invalid, "%w", err)
+			return nil, exit.With(exit.Invalid, "%w", err)
 		}
-		return s.createEvents(cmd.Context(), &flags, list)
-	}
-	return cmd
+		return list, nil
+	})
 }
 
 func newEventApply(s *settings) *cobra.Command {
-	var flags confirm.Flags
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "apply FILE",
@@ -79,27 +71,41 @@ not matter.`,
   messaging -p sandbox event apply events.json`,
 		Args: cobra.ExactArgs(1),
 	}
+	s.creating(cmd, func(cmd *cobra.Command, args []string) (definitions.List, error) {
+		return readDefinitions(cmd, args[0])
+	})
 	cmd.Flags().BoolVar(&check, "check", false, "compare the events with those of the account; create nothing")
-	flags.Add(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("check", "dry-run")
 	cmd.MarkFlagsMutuallyExclusive("check", "confirm")
-	s.printsOf(cmd, &flags, func() []string {
+	compare := list[definitions.Comparison]{table: comparisonTable, rows: compareWithFile}.command(s)
+	create, fields := cmd.RunE, s.fields[cmd]
+	s.prints(cmd, func() []string {
 		if check {
 			return comparisonTable.Fields()
 		}
-		return eventTable.Fields()
+		return fields()
 	})
-	compare := list[definitions.Comparison]{table: comparisonTable, rows: compareWithFile}.command(s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if check {
-			compare.SetContext(cmd.Context())
-			compare.SetIn(cmd.InOrStdin())
-			return compare.RunE(compare, args)
+		if !check {
+			return create(cmd, args)
 		}
+		compare.SetContext(cmd.Context())
+		compare.SetIn(cmd.InOrStdin())
+		return compare.RunE(compare, args)
+	}
+	return cmd
+}
+
+// creating completes a command that creates the events that read returns.
+func (s *settings) creating(cmd *cobra.Command, read func(*cobra.Command, []string) (definitions.List, error)) *cobra.Command {
+	var flags confirm.Flags
+	flags.Add(cmd.Flags())
+	s.printsOf(cmd, &flags, eventTable.Fields)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkNotEmpty(cmd); err != nil {
 			return err
 		}
-		wanted, err := readDefinitions(cmd, args[0])
+		wanted, err := read(cmd, args)
 		if err != nil {
 			return err
 		}

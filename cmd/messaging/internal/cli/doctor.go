@@ -80,10 +80,10 @@ recorded. The key itself is not shown. Nothing is sent.`,
 
 // examine runs the checks, in the order in which they depend on each other.
 func (s *settings) examine(ctx context.Context) []finding {
-	findings := []finding{checkConfig(), checkRecord()}
+	findings := []finding{checkConfig(), checkRecord(ctx)}
 	service, err := s.service(ctx)
-	if broken := findings[0].err; err != nil && broken != nil && err.Error() == broken.Error() {
-		return findings // which have it already
+	if findings[0].err != nil && s.profile != "" {
+		return findings // the error of the service would be the same
 	}
 	if err != nil {
 		return append(findings, finding{Check: "service", err: err})
@@ -99,33 +99,31 @@ func (s *settings) examine(ctx context.Context) []finding {
 	return append(findings, checkService(ctx, service)...)
 }
 
+// checkConfig checks every profile of the configuration file.
 func checkConfig() finding {
 	config, err := profile.Read(os.LookupEnv)
 	if err != nil {
 		return finding{Check: "configuration", err: err}
-	}
-	detail := config.Path
-	if _, err := os.Stat(config.Path); err != nil {
-		detail += " does not exist; the built-in profile sandbox works without it"
 	}
 	for _, name := range config.Names() {
 		if _, err := config.Service(name); err != nil {
 			return finding{Check: "configuration", err: err}
 		}
 	}
+	detail := config.Path
+	if len(config.Profiles) == 0 {
+		detail += " has no profiles; the built-in profile sandbox works without it"
+	}
 	return finding{Check: "configuration", Detail: detail}
 }
 
 // checkRecord checks that a send can be written down.
-func checkRecord() finding {
-	f := finding{Check: "record of sends"}
+func checkRecord(ctx context.Context) finding {
 	record, err := sends.Open(os.LookupEnv)
-	if err == nil {
-		f.Detail = record.Path()
-		err = record.Check()
+	if err != nil {
+		return finding{Check: "record of sends", err: err}
 	}
-	f.err = err
-	return f
+	return finding{Check: "record of sends", Detail: record.Path(), err: record.Check(ctx)}
 }
 
 func checkKey(ctx context.Context, service *profile.Service) finding {
@@ -157,17 +155,13 @@ func checkService(ctx context.Context, service *profile.Service) []finding {
 const maxSkew = 5 * time.Second
 
 func checkClock(header http.Header, now time.Time) finding {
-	f := finding{Check: "clock"}
 	theirs, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
-		f.Detail = "the response has no date"
-		return f
+		return finding{Check: "clock", Detail: "the response has no date"}
 	}
 	if skew := now.Sub(theirs); skew.Abs() > maxSkew {
-		f.err = exit.With(exit.Unexpected, "the clock of this machine differs from that of the service by %v; "+
-			"--at may be understood differently", skew.Round(time.Second))
-		return f
+		return finding{Check: "clock", err: exit.With(exit.Unexpected, "the clock of this machine differs from that of the service by %v; "+
+			"--at may be understood differently", skew.Round(time.Second))}
 	}
-	f.Detail = fmt.Sprintf("within %v of that of the service", maxSkew)
-	return f
+	return finding{Check: "clock", Detail: fmt.Sprintf("within %v of that of the service", maxSkew)}
 }

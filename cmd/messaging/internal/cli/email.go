@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
@@ -30,25 +31,18 @@ type emailContent struct {
 	Variables       map[string]json.RawMessage `json:"variables"`
 	MessageType     string                     `json:"message_type"`
 
-	file, variables string
+	variables string
 }
 
-// emailFlagNames are the flags that --from-file takes the place of.
-var emailFlagNames = []string{"sender-email", "sender-name", "email", "subject", "cc", "bcc", "reply-to", "message",
-	"template-id", "email-template-id", "variables", "message-type"}
-
 func newBroadcastEmail(s *settings) *cobra.Command {
-	c := new(emailContent)
-	cmd := &cobra.Command{
-		Use:   "email",
-		Short: "Send an email to many customers",
-		Long:  "Send an email to many customers, now or later." + broadcastText,
-		Example: `  messaging -p sandbox broadcast email --sender-email news@acme.test --sender-name Acme --email archive@acme.test \
+	return (&broadcast{content: new(emailContent)}).command(s, "email", "Send an email to many customers",
+		"Send an email to many customers, now or later.",
+		`  messaging -p sandbox broadcast email --sender-email news@acme.test --sender-name Acme --email archive@acme.test \
     --subject 'We have moved' --message '<p>Our new address is …</p>' --message-type announcement --to-customers customers.csv
-  messaging -p sandbox broadcast email --from-file email.json --all-customers --dry-run`,
-	}
-	f := cmd.Flags()
-	f.StringVar(&c.file, "from-file", "", "JSON `file` with the content, in the field names of the service; replaces the content flags")
+  messaging -p sandbox broadcast email --from-file email.json --all-customers --dry-run`)
+}
+
+func (c *emailContent) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.SenderEmail, "sender-email", "", "`address` of the sender")
 	f.StringVar(&c.SenderName, "sender-name", "", "`name` of the sender")
 	f.StringVar(&c.Email, "email", "", "`address` that the service requires in addition to the audience; it counts as a recipient")
@@ -61,13 +55,9 @@ func newBroadcastEmail(s *settings) *cobra.Command {
 	f.StringSliceVar(&c.CC, "cc", nil, "`addresses` of cc")
 	f.StringSliceVar(&c.BCC, "bcc", nil, "`addresses` of bcc")
 	f.StringSliceVar(&c.ReplyTo, "reply-to", nil, "`addresses` of reply-to")
-	return (&broadcast{content: c}).command(s, cmd)
 }
 
 func (c *emailContent) read(cmd *cobra.Command) (err error) {
-	if c.file != "" {
-		return fromFile(cmd, c.file, c, emailFlagNames)
-	}
 	if c.Message, err = textOf(cmd, c.Message); err != nil {
 		return err
 	}

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,33 +37,16 @@ func checkNotEmpty(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// fromFile reads the content of a broadcast from the file of --from-file, which takes the
-// place of all flags in names.
-func fromFile(cmd *cobra.Command, path string, into any, names []string) error {
-	for _, name := range names {
-		if cmd.Flags().Changed(name) {
-			return exit.With(exit.Usage, "--from-file and --%s exclude each other", name)
-		}
-	}
+// decodeInput decodes a file with a JSON object, or stdin if path is "-". A field that is blank, null, [] or {}, as an empty
+// variable leaves it, is an error: it would be left out, and the rest sent without it.
+func decodeInput(cmd *cobra.Command, path string, into any) error {
 	data, err := readInput(cmd, path)
 	if err != nil {
 		return err
 	}
 	if err := strictjson.Decode(data, into); err != nil {
-		hint := ""
-		for _, field := range []string{"recipients", "all_customers", "schedule_type", "schedule_date"} {
-			if strings.Contains(err.Error(), strconv.Quote(field)) {
-				hint = "; the audience and the time are flags"
-			}
-		}
-		return exit.With(exit.Usage, "%s: %w%s", path, err, hint)
+		return exit.With(exit.Usage, "%s: %w", path, err)
 	}
-	return checkFilled(path, data)
-}
-
-// checkFilled returns an error if a field of a JSON object is blank, null, [] or {}, as an empty variable leaves it. It would be
-// left out, and the rest sent without it.
-func checkFilled(path string, data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := strictjson.Decode(data, &fields); err != nil {
 		return exit.With(exit.Usage, "%s: %w", path, err)
@@ -83,27 +64,19 @@ func checkFilled(path string, data []byte) error {
 }
 
 // readInput reads a file, or stdin if path is "-".
-func readInput(cmd *cobra.Command, path string) (data []byte, err error) {
-	if path == "-" {
-		data, err = bounded.ReadAll(cmd.InOrStdin())
-	} else {
-		data, err = readFile(path)
+func readInput(cmd *cobra.Command, path string) ([]byte, error) {
+	in := cmd.InOrStdin()
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, exit.With(exit.Usage, "%w", err)
+		}
+		defer file.Close()
+		in = file
 	}
+	data, err := bounded.ReadAll(in)
 	if err != nil {
-		return nil, exit.With(exit.Usage, "%w", err)
-	}
-	return data, nil
-}
-
-func readFile(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := bounded.ReadAll(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s %w", path, err)
+		return nil, exit.With(exit.Usage, "%s %w", path, err)
 	}
 	return data, nil
 }
@@ -133,9 +106,6 @@ func variablesOf(cmd *cobra.Command, value string) (map[string]json.RawMessage, 
 	var variables map[string]json.RawMessage
 	if err := strictjson.Decode([]byte(text), &variables); err != nil {
 		return nil, exit.With(exit.Usage, "--variables: %w", err)
-	}
-	if variables == nil {
-		return nil, exit.With(exit.Usage, "--variables is null, and not a JSON object; nothing was sent")
 	}
 	return variables, nil
 }

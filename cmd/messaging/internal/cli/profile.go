@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"context"
 	"iter"
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,42 +62,20 @@ func newProfileList(s *settings) *cobra.Command {
 		example: `  messaging profile list
   messaging profile list --json=name,kind`,
 		table: profileTable,
-		rows: func(c call) iter.Seq2[profileRow, error] {
+		rows: func(call) iter.Seq2[profileRow, error] {
 			config, err := profile.Read(os.LookupEnv)
 			if err != nil {
 				return failed[profileRow](err)
 			}
-			return func(yield func(profileRow, error) bool) {
-				for _, name := range append(config.Names(), profile.SandboxName) {
-					found, err := findProfile(c.ctx, config, name)
-					if err != nil {
-						yield(profileRow{}, err)
-						return
-					}
-					if !yield(rowOf(found), nil) {
-						return
-					}
+			var rows []profileRow
+			for _, name := range config.Names() {
+				found, err := config.Service(name)
+				if err != nil {
+					return failed[profileRow](err)
 				}
+				rows = append(rows, rowOf(found))
 			}
+			return ofSlice(append(rows, rowOf(profile.BuiltIn())), nil)
 		},
 	}.command(s)
-}
-
-// findProfile returns a profile. Only a sandbox of this machine is called, for its port.
-func findProfile(ctx context.Context, config *profile.Config, name string) (*profile.Service, error) {
-	if name != profile.SandboxName {
-		return config.Service(name)
-	}
-	ctx, end := context.WithTimeout(ctx, time.Second)
-	defer end()
-	running, err := profile.Resolve(ctx, name, func(variable string) (string, bool) {
-		if variable == variableNames[0] || variable == variableNames[1] {
-			return "", false // it is another service
-		}
-		return os.LookupEnv(variable)
-	})
-	if err != nil {
-		return profile.BuiltIn(), nil
-	}
-	return running, nil
 }

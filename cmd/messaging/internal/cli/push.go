@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
@@ -13,31 +14,22 @@ type pushContent struct {
 	Subject            string `json:"subject"`
 	Message            string `json:"message"`
 	WhatsAppTemplateID string `json:"whatsapp_template_id"`
-
-	file string
 }
 
 func newBroadcastPush(s *settings) *cobra.Command {
-	c := new(pushContent)
-	cmd := &cobra.Command{
-		Use:   "push",
-		Short: "Send a push notification to many customers",
-		Long:  "Send a push notification to the devices of many customers, now or later." + broadcastText,
-		Example: `  messaging -p sandbox broadcast push --subject 'Sale' --message 'Only today' --to-customers customers.csv
-  messaging -p sandbox broadcast push --subject 'Sale' --message 'Only today' --all-customers --dry-run`,
-	}
-	f := cmd.Flags()
-	f.StringVar(&c.file, "from-file", "", "JSON `file` with the content, in the field names of the service; replaces the content flags")
+	return (&broadcast{content: new(pushContent)}).command(s, "push", "Send a push notification to many customers",
+		"Send a push notification to the devices of many customers, now or later.",
+		`  messaging -p sandbox broadcast push --subject 'Sale' --message 'Only today' --to-customers customers.csv
+  messaging -p sandbox broadcast push --subject 'Sale' --message 'Only today' --all-customers --dry-run`)
+}
+
+func (c *pushContent) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.Subject, "subject", "", "subject")
 	f.StringVar(&c.Message, "message", "", "`content`, or @FILE")
 	f.StringVar(&c.WhatsAppTemplateID, "whatsapp-template-id", "", "`id` of a WhatsApp template")
-	return (&broadcast{content: c}).command(s, cmd)
 }
 
 func (c *pushContent) read(cmd *cobra.Command) (err error) {
-	if c.file != "" {
-		return fromFile(cmd, c.file, c, []string{"subject", "message", "whatsapp-template-id"})
-	}
 	c.Message, err = textOf(cmd, c.Message)
 	return err
 }

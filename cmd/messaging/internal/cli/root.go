@@ -29,7 +29,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	s := &settings{stdout: &output.Stdout{Writer: stdout}}
 	root := newRoot(s)
 	root.SetArgs(args)
-	root.SetOut(s.stdout)
 	root.SetErr(stderr)
 	return int(s.report(root.ExecuteContext(ctx), args, stderr))
 }
@@ -47,6 +46,7 @@ func newRoot(s *settings) *cobra.Command {
 		SilenceUsage:      true,
 		PersistentPreRunE: s.begin,
 	}
+	root.SetOut(s.stdout)
 	s.add(root.PersistentFlags())
 	root.AddCommand(
 		group("broadcast", "Send an email or a push notification to many customers", newBroadcastEmail(s), newBroadcastPush(s)),
@@ -58,9 +58,9 @@ func newRoot(s *settings) *cobra.Command {
 		group("profile", "Show the profiles of the configuration file", newProfileList(s)),
 		group("export", "Write all customers, events or messages to a file",
 			newExportOf(s, export.Customers), newExportOf(s, export.Events), newExportOf(s, export.Messages)),
-		newOutbox(s), newSandbox(s), newAPI(s), newDoctor(s), newCompletion(), newVersion())
+		newOutbox(s), newSandbox(s), newAPI(s), newDoctor(s))
 	root.AddCommand(newTopics()...)
-	root.CompletionOptions.DisableDefaultCmd = true
+	root.InitDefaultCompletionCmd()
 	completeFlags(root)
 	setHelp(root)
 	s.refuseTypos(root)

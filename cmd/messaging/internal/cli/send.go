@@ -25,14 +25,13 @@ type send struct {
 	plan             *confirm.Plan
 	question, answer string // answer is what is typed outside of a sandbox
 	prepared         []*messaging.Prepared
-	options          []messaging.Option
 	recipients       *int      // nil if their number is not known
 	due              time.Time // zero for now
 	// again repeats a send that the record blocks. What is not recorded is compared with the account instead, by recheck.
 	again, unrecorded bool
 	// recheck looks again at what may have changed while the question waited.
 	recheck func(context.Context) error
-	// accepted reports a body that was carried out.
+	// accepted reports a body that was carried out, in place of what a send of the record prints.
 	accepted func(i int, response *messaging.Response) error
 	// unknown finds out what became of a body, and returns the error if it was not carried out, or nobody knows.
 	unknown func(ctx context.Context, i int, err error) error
@@ -126,7 +125,7 @@ func (s *settings) carryOut(ctx context.Context, send *send) error {
 			return err
 		}
 	}
-	client, err := send.service.Client(send.options...)
+	client, err := send.service.Client()
 	if err != nil {
 		return err
 	}
@@ -141,7 +140,11 @@ func (s *settings) carryOut(ctx context.Context, send *send) error {
 		if err != nil {
 			return err
 		}
-		if err := send.accepted(i, response); err != nil {
+		accepted := send.accepted
+		if accepted == nil {
+			accepted = func(i int, response *messaging.Response) error { return s.reportAccepted(send, i, response) }
+		}
+		if err := accepted(i, response); err != nil {
 			return err
 		}
 	}
@@ -164,7 +167,8 @@ func (s *settings) sendOne(ctx context.Context, client *messaging.Client, send *
 		return nil, err
 	}
 	response, err := s.request(ctx, client, send.prepared[i])
-	if failed := send.record.End(send.begun, sends.Delivery(words.Delivery(messaging.DeliveryOf(err)))); failed != nil {
+	became := sends.Delivery(words.Delivery(messaging.DeliveryOf(err)))
+	if _, failed := send.record.Settle(context.WithoutCancel(ctx), send.begun.ID, became); failed != nil {
 		s.printer.Warn("cannot record the outcome of this send in %s, so the same send is refused from now on: %v", send.record.Path(), failed)
 	}
 	if exit.CodeOf(err) == exit.Unknown {
@@ -237,21 +241,17 @@ type acceptedSend struct {
 var acceptedFields = output.FieldsOf(acceptedSend{})
 
 // reportAccepted reports a broadcast or a trigger that was carried out.
-func (s *settings) reportAccepted(send *send) func(int, *messaging.Response) error {
-	return func(i int, response *messaging.Response) error {
-		outcome := acceptedSend{ID: send.begun.ID, Operation: send.prepared[i].Operation(), Delivery: string(sends.Accepted),
-			Recipients: send.recipients}
-		if response != nil {
-			outcome.Message = response.Message
-		}
-		if s.printer.IsJSON() {
-			return s.printer.Object(outcome)
-		}
-		text := "accepted"
-		if outcome.Message != "" {
-			text += ": " + outcome.Message
-		}
-		s.printer.Note("%s", text)
-		return nil
+func (s *settings) reportAccepted(send *send, i int, response *messaging.Response) error {
+	outcome := acceptedSend{ID: send.begun.ID, Operation: send.prepared[i].Operation(), Delivery: string(sends.Accepted),
+		Recipients: send.recipients}
+	text := "accepted"
+	if response != nil && response.Message != "" {
+		outcome.Message = response.Message
+		text += ": " + response.Message
 	}
+	if s.printer.IsJSON() {
+		return s.printer.Object(outcome)
+	}
+	s.printer.Note("%s", text)
+	return nil
 }

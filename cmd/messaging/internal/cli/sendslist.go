@@ -82,6 +82,9 @@ carried out, the same send is no longer refused.`,
   messaging sends resolve JKQ4XW6DZ7MA2 --not-carried-out`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if carriedOut == notCarriedOut {
+				return exit.With(exit.Usage, "pass exactly one of --carried-out and --not-carried-out")
+			}
 			record, err := sends.Open(os.LookupEnv)
 			if err != nil {
 				return err
@@ -90,23 +93,15 @@ carried out, the same send is no longer refused.`,
 			if carriedOut {
 				delivery = sends.Accepted
 			}
-			found, err := record.Resolve(cmd.Context(), args[0], delivery)
+			found, err := record.Settle(cmd.Context(), args[0], delivery)
 			if err != nil {
 				return err
 			}
 			return output.One(s.printer, sendTable, rowOfSend(found))
 		},
 	}
+	s.prints(cmd, sendTable.Fields)
 	cmd.Flags().BoolVar(&carriedOut, "carried-out", false, "it was carried out")
 	cmd.Flags().BoolVar(&notCarriedOut, "not-carried-out", false, "it was not carried out, and can be sent again")
-	cmd.MarkFlagsOneRequired("carried-out", "not-carried-out")
-	cmd.MarkFlagsMutuallyExclusive("carried-out", "not-carried-out")
-	s.prints(cmd, sendTable.Fields)
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if carriedOut == notCarriedOut { // --carried-out=false
-			return exit.With(exit.Usage, "pass exactly one of --carried-out and --not-carried-out")
-		}
-		return nil
-	}
 	return cmd
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
@@ -84,17 +82,15 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	readTimes(params)
 	prepared, err := params.Prepare()
 	if err == nil {
-		err = errors.Join(checkAllowed(ctx, service, prepared, ""), checkLimit(ctx, prepared, service.MaxRecipients, ""))
+		err = errors.Join(checkAllowed(ctx, service, prepared, cmd.Flags(), ""), checkLimit(recipients, service.MaxRecipients, ""))
 	}
 	if err != nil {
-		return byFlags(err, params.Definition)
+		return byFlags(err, cmd.Flags())
 	}
 	plan := confirm.NewPlan("Trigger an event", service)
 	describeTrigger(plan, params)
-	send := &send{service: service, plan: plan, question: "Trigger this event?", answer: fmt.Sprint(recipients),
-		prepared: []*messaging.Prepared{prepared}, recipients: &recipients, again: t.again}
-	send.accepted = s.reportAccepted(send)
-	return s.send(ctx, &t.confirm, send)
+	return s.send(ctx, &t.confirm, &send{service: service, plan: plan, question: "Trigger this event?", answer: fmt.Sprint(recipients),
+		prepared: []*messaging.Prepared{prepared}, recipients: &recipients, again: t.again})
 }
 
 // params returns the params without the event, and the number of their recipients.
@@ -119,27 +115,15 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 	if t.customer == "" {
 		return params, recipients, nil
 	}
-	params.Customer, err = readCustomer(cmd, t.customer)
+	params.Customer = new(messaging.CustomerParams)
+	err = decodeInput(cmd, t.customer, params.Customer)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = exit.With(exit.Usage, "--customer takes a JSON file, such as {\"customer_id\": \"c-1001\"}: %w", err)
+	}
 	if err == nil && !(params.Email != "" && strings.EqualFold(params.Email, params.Customer.Email)) {
 		recipients++
 	}
 	return params, recipients, err
-}
-
-// readCustomer reads the file of --customer.
-func readCustomer(cmd *cobra.Command, path string) (*messaging.CustomerParams, error) {
-	data, err := readInput(cmd, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = exit.With(exit.Usage, "--customer takes a JSON file, such as {\"customer_id\": \"c-1001\"}: %w", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	customer := new(messaging.CustomerParams)
-	if err := strictjson.Decode(data, customer); err != nil {
-		return nil, exit.With(exit.Usage, "%s: %w", path, err)
-	}
-	return customer, checkFilled(path, data)
 }
 
 // readTimes writes times in the form that the service reads, in whatever zone they are. Other texts
@@ -175,15 +159,12 @@ func addValue(values map[string]any, flag, text string, decode func(string) (any
 
 // decodeValue decodes JSON. A number keeps all its digits.
 func decodeValue(text string) (value any, err error) {
+	if !json.Valid([]byte(text)) {
+		return nil, errors.New("not JSON")
+	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
-	if err := decoder.Decode(&value); err != nil {
-		return nil, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("text after the value")
-	}
-	return value, nil
+	return value, decoder.Decode(&value)
 }
 
 func describeTrigger(plan *confirm.Plan, params messaging.EventTriggerParams) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -17,14 +16,10 @@ import (
 type Flags struct {
 	DryRun bool
 	Digest string
-
-	given bool // --confirm, even if it is empty
-	set   *pflag.FlagSet
 }
 
 // Add adds the flags.
 func (f *Flags) Add(set *pflag.FlagSet) {
-	f.set = set
 	set.BoolVar(&f.DryRun, "dry-run", false, "show the plan and print its digest; send nothing")
 	set.StringVar(&f.Digest, "confirm", "", "skip the question if the plan still matches this `digest` of a dry run")
 }
@@ -32,20 +27,14 @@ func (f *Flags) Add(set *pflag.FlagSet) {
 // Check returns an error if nobody can confirm: without a terminal there has to be --confirm
 // or --dry-run. Call it before the first request.
 func (f *Flags) Check() error {
-	f.given = f.set.Changed("confirm")
 	switch {
-	case f.DryRun && f.given:
+	case f.DryRun && f.Digest != "":
 		return exit.With(exit.Usage, "--dry-run and --confirm exclude each other")
-	case f.given && len(f.Digest) != 64:
-		return exit.With(exit.Usage, "--confirm must be the digest that --dry-run prints; if the dry run failed, its error is above")
-	case f.DryRun || f.given:
+	case f.DryRun, f.Digest != "", checkTerminal() == nil:
 		return nil
 	}
-	if checkTerminal() != nil {
-		return exit.With(exit.Usage, "nobody can confirm this, because there is no terminal; "+
-			"run the command with --dry-run, and then with --confirm and the digest that it prints")
-	}
-	return nil
+	return exit.With(exit.Usage, "nobody can confirm this, because there is no terminal; "+
+		"run the command with --dry-run, and then with --confirm and the digest that it prints")
 }
 
 // Action is what the operator confirms. In JSON it is what --dry-run prints.
@@ -93,17 +82,14 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 		return false, p.Text(a.Digest)
 	case a.Refused != nil:
 		return false, a.Refused
-	case f.given && f.Digest != a.Digest:
+	case f.Digest != "" && f.Digest != a.Digest:
 		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the plan above is not the one of --confirm; "+
 			"compare it with that of the dry run, and run --dry-run again")
-	case f.given:
+	case f.Digest != "":
 		return true, nil
 	}
 	return true, ask(ctx, p, plan, a.Question, a.Answer)
 }
-
-// signalDelay is how long a signal may take to reach the program.
-const signalDelay = 100 * time.Millisecond
 
 // ask asks on the terminal. What was typed before the question does not count. If stderr is a
 // file, the terminal shows the plan too.
@@ -115,31 +101,28 @@ func ask(ctx context.Context, p *output.Printer, plan *Plan, question, answer st
 	defer tty.Close()
 	if !isTerminal(p.Err) {
 		shown := *p
-		if shown.Err = tty; plan.Show(&shown) != nil {
-			return exit.With(exit.Usage, "nothing was sent: the plan could not be shown on the terminal")
-		}
+		shown.Err = tty
+		err = plan.Show(&shown)
 	}
 	prompt := question + " [y/N] "
 	if answer != "" {
 		prompt = fmt.Sprintf("%s Type %s to confirm: ", question, p.Bold(answer))
 	}
-	if err := tty.flush(); err != nil {
-		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
+	if err == nil {
+		err = tty.flush()
 	}
-	if _, err := fmt.Fprint(tty, prompt); err != nil {
-		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
+	if err == nil {
+		_, err = fmt.Fprint(tty, prompt)
 	}
-	typed, err := tty.readLine(ctx)
-	select { // a Ctrl-C before the answer may become known after it
-	case <-ctx.Done():
-	case <-time.After(signalDelay):
+	if err != nil {
+		return exit.With(exit.Usage, "nothing was sent: cannot ask on the terminal: %w", err)
 	}
-	if ctx.Err() != nil {
+	typed := strings.TrimSpace(tty.readLine(ctx))
+	switch {
+	case ctx.Err() != nil:
 		_, _ = fmt.Fprintln(tty) // there is nowhere else to report it
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
-	}
-	typed = strings.TrimSpace(typed)
-	if err == nil && (typed == answer && answer != "" || answer == "" && isYes(typed)) {
+	case answer != "" && typed == answer, answer == "" && isYes(typed):
 		return nil
 	}
 	return exit.With(exit.Usage, "not confirmed; nothing was sent")

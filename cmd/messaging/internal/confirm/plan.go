@@ -2,9 +2,9 @@
 package confirm
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"strconv"
 	"strings"
 
@@ -42,27 +42,15 @@ func (p *Plan) Add(name, text string) {
 // Show writes the plan to stderr, even with --quiet. Nobody can confirm a plan that could not
 // be written.
 func (p *Plan) Show(printer *output.Printer) error {
-	shown := &checked{w: printer.Err}
+	var text bytes.Buffer
 	to := *printer
-	to.Err = shown
+	to.Err = &text
 	to.Title(p.title)
 	for _, line := range p.lines {
 		to.Item(line[0], strings.ReplaceAll(line[1], "\n", " "))
 	}
-	return shown.err
-}
-
-// checked remembers the first error of a writer.
-type checked struct {
-	w   io.Writer
-	err error
-}
-
-func (c *checked) Write(p []byte) (n int, err error) {
-	if n, err = c.w.Write(p); c.err == nil {
-		c.err = err
-	}
-	return n, err
+	_, err := printer.Err.Write(text.Bytes())
+	return err
 }
 
 // Digest identifies exactly what was planned: a service with its key, an operation, and its content.

@@ -41,20 +41,19 @@ func isTerminal(w io.Writer) bool {
 
 // readLine reads a line, until ctx is done. The read itself cannot be interrupted on every
 // system, so it is left behind; the program ends soon.
-func (t *terminal) readLine(ctx context.Context) (string, error) {
-	type line struct {
-		text string
-		err  error
-	}
-	read := make(chan line, 1)
+func (t *terminal) readLine(ctx context.Context) string {
+	read := make(chan string, 1)
 	go func() {
-		text, err := bufio.NewReader(t).ReadString('\n')
-		read <- line{text, err}
+		line, err := bufio.NewReader(t).ReadString('\n')
+		if err != nil {
+			line = "" // it is not complete
+		}
+		read <- line
 	}()
 	select {
-	case got := <-read:
-		return got.text, got.err
+	case line := <-read:
+		return line
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return ""
 	}
 }

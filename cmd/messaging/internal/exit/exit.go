@@ -31,34 +31,37 @@ const (
 	Interrupted Code = 130
 )
 
-var names = map[Code]string{
-	Done: "done", Unexpected: "unexpected", Usage: "usage", Invalid: "invalid", Denied: "denied",
-	RateLimited: "rate_limited", NotFound: "not_found", PartlyDone: "partly_done", NotDone: "not_done",
-	Unknown: "unknown", Drift: "drift", TimeIsUp: "time_is_up", Interrupted: "interrupted",
-}
-
-// Meanings are the codes in words, in order.
+// Meanings are the codes in words, in order. The name is the kind of an error in JSON.
 var Meanings = []struct {
-	Code Code
-	Text string
+	Code       Code
+	Name, Text string
 }{
-	{Done, "done; for sandbox, also after SIGINT and SIGTERM"},
-	{Unexpected, "unexpected: a file or a port cannot be opened, a response cannot be read, or wait --count 0 found a request"},
-	{Usage, "usage: an invalid flag or argument, not confirmed, or refused before anything was sent"},
-	{Invalid, "invalid: the content, a seed or a file of definitions, or the service refused it (400, 409, 422)"},
-	{Denied, "denied: there is no key, or the service refused it (401, 403)"},
-	{RateLimited, "the service limits the rate"},
-	{NotFound, "not found, or a wrong base URL; fault remove: there is no rule with this id"},
-	{PartlyDone, "partly done, or done but not printed"},
-	{NotDone, "not done, and safe to repeat: there is no connection or no sandbox, or the service refused it for another reason"},
-	{Unknown, "unknown: it may have been carried out; look before you repeat it"},
-	{Drift, "drift: event apply --check found a difference"},
-	{TimeIsUp, "timed out: sandbox wait found no matching request"},
-	{Interrupted, "interrupted; nothing was sent"},
+	{Done, "done", "done; for sandbox, also after SIGINT and SIGTERM"},
+	{Unexpected, "unexpected",
+		"unexpected: a file or a port cannot be opened, a response cannot be read, or wait --count 0 found a request"},
+	{Usage, "usage", "usage: an invalid flag or argument, not confirmed, or refused before anything was sent"},
+	{Invalid, "invalid", "invalid: the content, a seed or a file of definitions, or the service refused it (400, 409, 422)"},
+	{Denied, "denied", "denied: there is no key, or the service refused it (401, 403)"},
+	{RateLimited, "rate_limited", "the service limits the rate"},
+	{NotFound, "not_found", "not found, or a wrong base URL; fault remove: there is no rule with this id"},
+	{PartlyDone, "partly_done", "partly done, or done but not printed"},
+	{NotDone, "not_done",
+		"not done, and safe to repeat: there is no connection or no sandbox, or the service refused it for another reason"},
+	{Unknown, "unknown", "unknown: it may have been carried out; look before you repeat it"},
+	{Drift, "drift", "drift: event apply --check found a difference"},
+	{TimeIsUp, "time_is_up", "timed out: sandbox wait found no matching request"},
+	{Interrupted, "interrupted", "interrupted; nothing was sent"},
 }
 
-// String returns the name of the code, which is the kind of an error in JSON.
-func (c Code) String() string { return names[c] }
+// String returns the name of the code.
+func (c Code) String() string {
+	for _, m := range Meanings {
+		if m.Code == c {
+			return m.Name
+		}
+	}
+	return ""
+}
 
 // Error is an error with the exit code for it.
 type Error struct {
@@ -101,7 +104,7 @@ func CodeOf(err error) Code {
 		}
 		return Worst(codes...)
 	}
-	if own := new(Error); errors.As(err, &own) {
+	if own, ok := errors.AsType[*Error](err); ok {
 		return own.Code
 	}
 	return codeOfCall(err)
@@ -109,71 +112,47 @@ func CodeOf(err error) Code {
 
 // codeOfCall returns the exit code for an error of a call. A read is never Unknown.
 func codeOfCall(err error) Code {
-	var call interface{ Delivery() messaging.Delivery }
+	type call interface {
+		error
+		Delivery() messaging.Delivery
+	}
+	_, isCall := errors.AsType[call](err)
+	_, isGuard := errors.AsType[*messaging.GuardError](err)
 	step := messaging.NextStepOf(err)
 	switch {
-	case errors.Is(err, context.Canceled) && (step != messaging.NextCheck || !errors.As(err, &call)):
+	case errors.Is(err, context.Canceled) && (step != messaging.NextCheck || !isCall):
 		return Interrupted
-	case isOf[*messaging.GuardError](err):
+	case isGuard:
 		return Usage
-	case !errors.As(err, &call) && !isLookup(err):
+	case !isCall:
 		return Unexpected
 	case step == messaging.NextCheck:
 		return Unknown
 	case step == messaging.NextNone:
 		return Done
-	}
-	if code, ok := codeOfStatus(err); ok {
-		return code
-	}
-	switch step {
-	case messaging.NextFixRequest:
-		return Invalid
-	case messaging.NextFixSetup:
-		return codeOfSetup(err)
-	default:
-		return NotDone
-	}
-}
-
-// codeOfStatus returns the exit code for an error that a status explains.
-func codeOfStatus(err error) (Code, bool) {
-	switch {
 	case errors.Is(err, messaging.ErrUnauthorized), errors.Is(err, messaging.ErrForbidden):
-		return Denied, true
+		return Denied
 	case errors.Is(err, messaging.ErrRateLimited):
-		return RateLimited, true
+		return RateLimited
 	case errors.Is(err, messaging.ErrNotFound):
-		return NotFound, true
-	case isRefusal(err):
-		return Invalid, true
+		return NotFound
+	case step == messaging.NextFixRequest, isRefusal(err):
+		return Invalid
+	case step == messaging.NextFixSetup && !isNotDone(err):
+		return Unexpected
 	}
-	return 0, false
+	return NotDone
 }
 
 // isRefusal reports whether the service refuses the request as it stands (400, 409), so that
 // the same request can only be refused again.
 func isRefusal(err error) bool {
-	response := new(messaging.APIError)
-	return errors.As(err, &response) && (response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusConflict)
+	response, ok := errors.AsType[*messaging.APIError](err)
+	return ok && (response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusConflict)
 }
 
-// codeOfSetup returns the exit code for a request that nothing but another setup helps. A
-// send that gets here was certainly not carried out.
-func codeOfSetup(err error) Code {
-	if isOf[*messaging.TransportError](err) || errors.Is(err, messaging.ErrServer) || messaging.DeliveryOf(err) == messaging.DeliveryRejected {
-		return NotDone
-	}
-	return Unexpected
-}
-
-// isLookup reports whether err is the outcome of a lookup that found something else.
-func isLookup(err error) bool {
-	return errors.Is(err, messaging.ErrCustomerNotFound) || errors.Is(err, messaging.ErrEventNotFound) ||
-		errors.Is(err, messaging.ErrEventAmbiguous) || errors.Is(err, messaging.ErrEventDiffers)
-}
-
-func isOf[T error](err error) bool {
-	var found T
-	return errors.As(err, &found)
+// isNotDone reports whether a request that nothing but another setup helps was certainly not carried out.
+func isNotDone(err error) bool {
+	_, isTransport := errors.AsType[*messaging.TransportError](err)
+	return isTransport || errors.Is(err, messaging.ErrServer) || messaging.DeliveryOf(err) == messaging.DeliveryRejected
 }

@@ -48,26 +48,21 @@ func ObjectOf(err error) Object {
 	if call := (interface{ Delivery() messaging.Delivery })(nil); errors.As(err, &call) && !isUnansweredRead(err) {
 		o.Delivery = words.Delivery(messaging.DeliveryOf(err))
 	}
-	var fields []messaging.FieldProblem
-	if invalid := new(messaging.ValidationError); errors.As(err, &invalid) {
-		o.Op, fields = invalid.Op, invalid.Fields
-	}
-	if send := new(SendError); errors.As(err, &send) {
+	if send, ok := errors.AsType[*SendError](err); ok {
 		o.ID = send.ID
 	}
-	if refused := new(messaging.GuardError); errors.As(err, &refused) {
+	var fields []messaging.FieldProblem
+	if invalid, ok := errors.AsType[*messaging.ValidationError](err); ok {
+		o.Op, fields = invalid.Op, invalid.Fields
+	} else if refused, ok := errors.AsType[*messaging.GuardError](err); ok {
 		o.Op = refused.Op
-	}
-	if lost := new(messaging.TransportError); errors.As(err, &lost) {
+	} else if lost, ok := errors.AsType[*messaging.TransportError](err); ok {
 		o.Op = lost.Op
-	}
-	if unreadable := new(messaging.DecodeError); errors.As(err, &unreadable) {
+	} else if unreadable, ok := errors.AsType[*messaging.DecodeError](err); ok {
 		o.Op, o.Status = unreadable.Op, unreadable.StatusCode
-	}
-	if response := new(messaging.APIError); errors.As(err, &response) {
+	} else if response, ok := errors.AsType[*messaging.APIError](err); ok {
 		o.Op, o.Status, fields = response.Op, response.StatusCode, response.Fields
-		if response.RetryAfter > 0 {
-			seconds := response.RetryAfter.Seconds()
+		if seconds := response.RetryAfter.Seconds(); seconds > 0 {
 			o.RetryAfter = &seconds
 		}
 	}

@@ -55,11 +55,14 @@ func New(f Flags, out, err io.Writer, env folders.LookupEnv) *Printer {
 	if f.JSON != "" && f.JSON != allFields {
 		p.fields = strings.Split(f.JSON, ",")
 	}
-	_, outFile, outTTY := terminal(out)
-	_, _, p.errTTY = terminal(err)
+	_, outTTY := terminal(out)
+	_, p.errTTY = terminal(err)
 	dumb := value(env, "TERM") == "dumb"
 	p.outTTY = outTTY && !p.json
-	p.width = width(outFile, env)
+	p.width = terminalWidth(out)
+	if columns, err := strconv.Atoi(value(env, "COLUMNS")); err == nil && columns > 0 {
+		p.width = columns
+	}
 	p.color = p.errTTY && !dumb
 	if forced := value(env, "CLICOLOR_FORCE"); forced != "" && forced != "0" {
 		p.color = true
@@ -79,24 +82,21 @@ func value(env folders.LookupEnv, name string) string {
 }
 
 // terminal reports whether w is a terminal.
-func terminal(w io.Writer) (fd int, file *os.File, ok bool) {
+func terminal(w io.Writer) (fd int, ok bool) {
 	if stdout, is := w.(*Stdout); is {
 		w = stdout.Writer
 	}
 	file, isFile := w.(*os.File)
 	if !isFile {
-		return 0, nil, false
+		return 0, false
 	}
-	return int(file.Fd()), file, term.IsTerminal(int(file.Fd()))
+	return int(file.Fd()), term.IsTerminal(int(file.Fd()))
 }
 
-// width returns the width of the terminal, or 80.
-func width(file *os.File, env folders.LookupEnv) int {
-	if columns, err := strconv.Atoi(value(env, "COLUMNS")); err == nil && columns > 0 {
-		return columns
-	}
-	if file != nil {
-		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+// terminalWidth returns the width of a terminal, or 80.
+func terminalWidth(w io.Writer) int {
+	if fd, ok := terminal(w); ok {
+		if columns, _, err := term.GetSize(fd); err == nil && columns > 0 {
 			return columns
 		}
 	}

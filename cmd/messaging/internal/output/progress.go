@@ -43,9 +43,10 @@ func (p *Printer) NewProgress(total int) *Progress {
 	switch {
 	case p.Quiet:
 	case p.errTTY:
-		inPlace := fmt.Sprintf("\r%%-%d.%[1]ds", p.width-1)
-		stop := every(refresh, func() { show(inPlace) })
-		g.stop = func() { stop(); show(inPlace + "\n") }
+		// The line is as wide as the terminal is now, so that it covers the one before.
+		inPlace := func() string { return fmt.Sprintf("\r%%-%d.%[1]ds", terminalWidth(p.Err)-1) }
+		stop := every(refresh, func() { show(inPlace()) })
+		g.stop = func() { stop(); show(inPlace() + "\n") }
 	default:
 		g.stop = every(period, func() { show("%s\n") })
 	}

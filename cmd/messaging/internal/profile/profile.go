@@ -267,12 +267,7 @@ func (s *Service) CheckAllowed(ctx context.Context, p *messaging.Prepared) error
 	if s.Allow == nil {
 		return nil
 	}
-	return Guarded(ctx, p, messaging.AllowOnly(s.Allow...))
-}
-
-// Guarded returns the error that a client returns if a guard refuses p.
-func Guarded(ctx context.Context, p *messaging.Prepared, guard func(context.Context, *messaging.Prepared) error) error {
-	if err := guard(ctx, p); err != nil {
+	if err := messaging.AllowOnly(s.Allow...)(ctx, p); err != nil {
 		return &messaging.GuardError{Op: p.Operation(), Err: err}
 	}
 	return nil

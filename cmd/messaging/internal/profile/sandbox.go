@@ -26,8 +26,7 @@ const (
 
 // BuiltIn returns the profile of a sandbox before any sandbox was asked for its port and key.
 func BuiltIn() *Service {
-	return &Service{Name: SandboxName, BaseURL: "http://" + serviceHost, Kind: Sandbox, KeySource: "the running sandbox",
-		MaxRecipients: defaultMaxRecipients}
+	return &Service{Name: SandboxName, Kind: Sandbox, KeySource: "the running sandbox", MaxRecipients: defaultMaxRecipients}
 }
 
 // ofSandbox asks the inspector of a running sandbox for its port and its key. Another

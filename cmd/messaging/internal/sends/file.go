@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -73,11 +72,8 @@ func (r *Record) read() (list []Send, err error) {
 	return list, nil
 }
 
-// content returns the lines of the file that have an end. A crash can leave a last line without one.
+// content returns the lines of the file that have an end. A last line without one is unfinished.
 func (r *Record) content() ([]byte, error) {
-	if info, err := os.Stat(r.path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", r.path)
-	}
 	content, err := os.ReadFile(r.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -85,55 +81,24 @@ func (r *Record) content() ([]byte, error) {
 	return content[:bytes.LastIndexByte(content, '\n')+1], nil
 }
 
-// append appends a line for each send, and returns when the disk has them.
-func (r *Record) append(list ...Send) error {
-	content, err := r.content()
-	if err != nil {
-		return err
-	}
-	lines, err := encode(list)
-	if err != nil {
-		return err
-	}
-	file, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	end := int64(len(content))
-	err = file.Truncate(end)
-	if err == nil {
-		_, err = file.WriteAt(lines, end)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if err != nil {
-		_ = file.Truncate(end) // else the next send does it
-	}
-	files.SyncFolder(filepath.Dir(r.path))
-	return errors.Join(err, file.Close())
-}
-
-func encode(list []Send) (lines []byte, err error) {
-	for _, send := range list {
-		line, err := json.Marshal(send)
+// update changes the list of sends while no other process does, and returns when the disk has it.
+func (r *Record) update(ctx context.Context, change func([]Send) ([]Send, error)) error {
+	return r.locked(ctx, func() error {
+		list, err := r.read()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		lines = append(append(lines, line...), '\n')
-	}
-	return lines, nil
-}
-
-// forgetOld drops the sends from the file that are settled and old. The lock is held.
-func (r *Record) forgetOld(list []Send) ([]Send, error) {
-	young := slices.DeleteFunc(slices.Clone(list), func(s Send) bool { return !s.isOpen() && r.now().Sub(s.dueAt()) > keep })
-	if len(young) == len(list) {
-		return list, nil
-	}
-	lines, err := encode(young)
-	if err != nil {
-		return nil, err
-	}
-	return young, files.Replace(r.path, lines)
+		if list, err = change(list); err != nil {
+			return err
+		}
+		var lines []byte
+		for _, send := range list {
+			line, err := json.Marshal(send)
+			if err != nil {
+				return err
+			}
+			lines = append(append(lines, line...), '\n')
+		}
+		return files.Replace(r.path, lines)
+	})
 }

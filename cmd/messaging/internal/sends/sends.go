@@ -8,8 +8,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
@@ -126,49 +126,28 @@ func (r *Record) blocking(list []Send, send Send) (last *Send) {
 // another send than the one with the id of again blocks it, and marks that one as superseded.
 func (r *Record) Begin(ctx context.Context, send Send, again string) (Send, error) {
 	send.ID, send.At = rand.Text()[:10], r.now().UTC() // unique enough for the file
-	err := r.locked(ctx, func() error {
-		list, err := r.read()
-		if err != nil {
-			return err
+	err := r.update(ctx, func(list []Send) ([]Send, error) {
+		if earlier := r.blocking(list, send); earlier != nil && earlier.ID != again {
+			return nil, earlier.Refusal()
+		} else if earlier != nil {
+			earlier.Delivery = Superseded
 		}
-		if list, err = r.forgetOld(list); err != nil {
-			return err
-		}
-		earlier := r.blocking(list, send)
-		switch {
-		case earlier == nil:
-			return r.append(send)
-		case earlier.ID != again:
-			return earlier.Refusal()
-		}
-		superseded := *earlier
-		superseded.Delivery = Superseded
-		return r.append(send, superseded)
+		list = slices.DeleteFunc(list, func(s Send) bool { return !s.isOpen() && r.now().Sub(s.dueAt()) > keep })
+		return append(list, send), nil
 	})
 	return send, notSent(err)
 }
 
-// End writes down what became of a send.
-func (r *Record) End(send Send, delivery Delivery) error {
-	send.Delivery = delivery
-	return r.locked(context.Background(), func() error { return r.append(send) })
-}
-
-// Resolve writes down what somebody has found out about a send.
-func (r *Record) Resolve(ctx context.Context, id string, delivery Delivery) (found Send, err error) {
-	err = r.locked(ctx, func() error {
-		list, err := r.read()
-		if err != nil {
-			return err
+// Settle writes down what became of a send.
+func (r *Record) Settle(ctx context.Context, id string, delivery Delivery) (found Send, err error) {
+	err = r.update(ctx, func(list []Send) ([]Send, error) {
+		i := slices.IndexFunc(list, func(s Send) bool { return s.ID == id })
+		if i < 0 {
+			return nil, exit.With(exit.NotFound, "no send has the id %q; to see them: messaging sends list", id)
 		}
-		for _, each := range list {
-			if each.ID == id {
-				found = each
-				found.Delivery = delivery
-				return r.append(found)
-			}
-		}
-		return exit.With(exit.NotFound, "no send has the id %q; to see them: messaging sends list", id)
+		list[i].Delivery = delivery
+		found = list[i]
+		return list, nil
 	})
 	return found, err
 }
@@ -183,20 +162,9 @@ func (r *Record) Locked(ctx context.Context, do func() error) error {
 	return errors.Join(notSent(err), done)
 }
 
-// Check returns an error if the record cannot be read, or no line can be added to it.
-func (r *Record) Check() error {
-	if _, err := r.List(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(r.path), 0o700); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(r.path), "doctor")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name())
-	return file.Close()
+// Check returns an error if the record cannot be read, or no send can be written down.
+func (r *Record) Check(ctx context.Context) error {
+	return notSent(r.update(ctx, func(list []Send) ([]Send, error) { return list, nil }))
 }
 
 // Refusal returns the error for a send that this one blocks.

@@ -26,6 +26,9 @@ func Decode(data []byte, into any) error {
 		return errors.New("the file is not UTF-8")
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // which some editors write
+	if string(bytes.TrimSpace(data)) == "null" {
+		return errors.New("it is null, and holds nothing")
+	}
 	line := func(offset int64) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
 	err := json.Unmarshal(data, new(json.RawMessage)) // which notices text after the value
 	if err == nil {
