@@ -2,7 +2,7 @@ package bulk
 
 import (
 	"context"
-	"errors"
+	"crypto/sha256"
 	"io"
 	"iter"
 	"strings"
@@ -18,18 +18,20 @@ type File struct {
 	// Name and Delimiter are those of [rows.NewReader].
 	Name      string
 	Delimiter rune
-	Open      func() (io.ReadCloser, error)
-	Mapper    *Mapper
+	// Content must not change.
+	Content io.ReadSeeker
+	Mapper  *Mapper
 	// Guard refuses a row, as the client would refuse to send it. It can be nil.
 	Guard func(context.Context, *messaging.Prepared) error
 	// Lookup finds out what the outbox has already. It is nil for a new outbox.
 	Lookup Lookup
 }
 
-// line is an item with the number of its line.
+// line is an item with the number of its line and the hash of its body.
 type line struct {
 	item   outbox.Item
 	number int
+	body   [sha256.Size]byte
 }
 
 // linesAhead is how many lines are read while others are checked and stored.
@@ -43,13 +45,11 @@ func (f *File) lines(ctx context.Context) iter.Seq2[line, error] {
 
 func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
-		content, err := f.Open()
-		if err != nil {
-			yield(line{}, err)
-			return
+		_, err := f.Content.Seek(0, io.SeekStart)
+		var reader *rows.Reader
+		if err == nil {
+			reader, err = rows.NewReader(f.Name, f.Delimiter, f.Content)
 		}
-		defer content.Close()
-		reader, err := rows.NewReader(f.Name, f.Delimiter, content)
 		if err == nil && reader.Header != nil {
 			err = f.Mapper.CheckHeader(reader.Header)
 		}
@@ -63,7 +63,7 @@ func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 			}
 			next := line{number: row.Line}
 			if err == nil {
-				next.item, err = f.Mapper.item(row)
+				next.item, next.body, err = f.Mapper.item(row)
 			}
 			if err == nil {
 				err = f.refusal(ctx, row, next.item)
@@ -94,9 +94,3 @@ func (f *File) refusal(ctx context.Context, row rows.Row, item outbox.Item) erro
 
 // oneRecipient refuses a row with a value that may stand for several recipients.
 var oneRecipient = messaging.MaxRecipients(1)
-
-// asProblem returns what is wrong with a row, or nil for another error.
-func asProblem(err error) *rows.Problem {
-	problem, _ := errors.AsType[*rows.Problem](err)
-	return problem
-}

@@ -5,33 +5,24 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/outbox"
 )
 
 // customerPrefix marks a column as a field of the customer where the event has a parameter
 // of the same name.
 const customerPrefix = "customer."
-
-// customerFields are the fields of a customer that a column can hold.
-var customerFields = map[string]func(*messaging.CustomerParams) *string{
-	"customer_id": func(c *messaging.CustomerParams) *string { return &c.CustomerID },
-	"email":       func(c *messaging.CustomerParams) *string { return &c.Email },
-	"first_name":  func(c *messaging.CustomerParams) *string { return &c.FirstName },
-	"last_name":   func(c *messaging.CustomerParams) *string { return &c.LastName },
-	"phone_no":    func(c *messaging.CustomerParams) *string { return &c.PhoneNo },
-}
 
 // Mapper turns rows into triggers.
 type Mapper struct {
@@ -56,8 +47,12 @@ func NewMapper(event *messaging.Event, renamed map[string]string, keyColumn stri
 
 // isTarget reports whether a column can be called this.
 func (m *Mapper) isTarget(name string) bool {
-	_, ofCustomer := customerFields[strings.TrimPrefix(name, customerPrefix)]
-	return ofCustomer || m.parameter(name) != nil
+	return m.parameter(name) != nil || customerField(new(messaging.CustomerParams), name) != nil
+}
+
+// customerField returns the field of a customer that a column holds, or nil.
+func customerField(c *messaging.CustomerParams, name string) *string {
+	return recipients.Field(c, strings.TrimPrefix(name, customerPrefix))
 }
 
 func (m *Mapper) parameter(name string) *messaging.EventParameter {
@@ -74,7 +69,7 @@ func (m *Mapper) unknown(name string) error {
 		names = append(names, p.Name)
 	}
 	return fmt.Errorf("%q is neither a parameter of the event %q (%s) nor a field of a customer (%s)",
-		name, m.event.Name, strings.Join(names, ", "), "customer_id, email, first_name, last_name, phone_no")
+		name, m.event.Name, strings.Join(names, ", "), strings.Join(recipients.Fields, ", "))
 }
 
 // CheckHeader returns an error for a header that does not fit the event.
@@ -164,16 +159,15 @@ func (m *Mapper) target(column string) string {
 // file without a header.
 func (m *Mapper) Mapping() []string { return m.mapping }
 
-// item returns the trigger of a row. The error is a *rows.Problem.
-func (m *Mapper) item(row rows.Row) (outbox.Item, error) {
+// item returns the trigger of a row, and the hash of its body. The error is a *rows.Problem.
+func (m *Mapper) item(row rows.Row) (item outbox.Item, body [sha256.Size]byte, err error) {
 	params := messaging.EventTriggerParams{Definition: m.event, Values: map[string]any{}}
 	var customer messaging.CustomerParams
-	key := ""
 	for _, field := range row.Fields {
 		if field.Name == m.keyColumn {
-			key = cmp.Or(string(field.JSON), field.Text)
-			if key == "" || len(key) > 255 || strings.ContainsFunc(key, unicode.IsControl) {
-				return outbox.Item{}, field.Problem("is the key, which must have 1 to 255 bytes without control characters")
+			item.Key = cmp.Or(string(field.JSON), field.Text)
+			if item.Key == "" || len(item.Key) > 255 || strings.ContainsFunc(item.Key, unicode.IsControl) {
+				return item, body, field.Problem("is the key, which must have 1 to 255 bytes without control characters")
 			}
 		}
 		name := m.target(field.Name)
@@ -181,38 +175,37 @@ func (m *Mapper) item(row rows.Row) (outbox.Item, error) {
 			continue
 		}
 		if err := m.set(&params, &customer, name, field); err != nil {
-			return outbox.Item{}, field.Problem("%v", err)
+			return item, body, field.Problem("%v", err)
 		}
 	}
 	if params.Email = customer.Email; customer.CustomerID != "" || customer.FirstName+customer.LastName+customer.PhoneNo != "" {
 		params.Email, params.Customer = "", &customer
 	}
-	prepared, err := params.Prepare()
-	switch {
-	case err != nil:
-		return outbox.Item{}, m.problemOf(row, err)
-	case m.keyColumn == "":
-		key = fmt.Sprintf("%x", sha256.Sum256(prepared.Body()))
-	case key == "":
-		return outbox.Item{}, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
+	if item.Prepared, err = params.Prepare(); err != nil {
+		return item, body, m.problemOf(row, err)
 	}
-	return outbox.Item{Key: key, Prepared: prepared}, nil
+	body = sha256.Sum256(item.Prepared.Body())
+	switch {
+	case m.keyColumn == "":
+		item.Key = hex.EncodeToString(body[:])
+	case item.Key == "":
+		return item, body, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
+	}
+	return item, body, nil
 }
 
 // set puts the value of a field where it belongs. A parameter of the event comes before a
 // field of the customer that has the same name.
 func (m *Mapper) set(params *messaging.EventTriggerParams, customer *messaging.CustomerParams, name string, field rows.Field) error {
 	parameter := m.parameter(name)
-	get, ofCustomer := customerFields[strings.TrimPrefix(name, customerPrefix)]
+	text := customerField(customer, name)
 	switch {
-	case parameter == nil && !ofCustomer:
+	case parameter == nil && text == nil:
 		return m.unknown(name)
 	case parameter == nil && field.JSON != nil:
 		return errors.New("must be a text")
-	case parameter == nil && !strings.HasSuffix(name, "_name") && strings.ContainsFunc(field.Text, visible.Hidden):
-		return errors.New("contains an invisible character: " + visible.Quote(field.Text))
 	case parameter == nil:
-		*get(customer) = field.Text
+		*text = field.Text
 		return nil
 	}
 	value, err := valueOf(field, parameter.Type)
@@ -227,7 +220,11 @@ func valueOf(field rows.Field, kind messaging.ParameterType) (any, error) {
 	case field.JSON != nil:
 		return jsonValue(field.JSON)
 	case kind == messaging.ParameterNumeric:
-		return json.Number(field.Text), nil
+		var number json.Number
+		if err := json.Unmarshal([]byte(field.Text), &number); err != nil || string(number) != field.Text {
+			return nil, errors.New("must be a number, such as 12.50")
+		}
+		return number, nil
 	case kind != messaging.ParameterTimestamp:
 		return field.Text, nil
 	}
@@ -241,10 +238,8 @@ func valueOf(field rows.Field, kind messaging.ParameterType) (any, error) {
 func jsonValue(text json.RawMessage) (value any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	if err := decoder.Decode(&value); err != nil && err != io.EOF {
-		return nil, errors.New("is not valid JSON")
-	}
-	return value, nil
+	err = decoder.Decode(&value)
+	return value, err
 }
 
 // problemOf returns the first problem with the arguments, at the field that it is about.

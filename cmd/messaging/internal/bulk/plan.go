@@ -5,10 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/hashes"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -19,62 +18,43 @@ type Plan struct {
 	// Present are the rows that the outbox has.
 	Present int
 	// Bad are the rows that cannot be used, and Conflicts those whose key has another request, in the file or in the outbox.
-	Bad, Conflicts Problems
+	Bad, Conflicts rows.Problems
 	// First is the first row that can be used, or nil.
 	First *messaging.Prepared
 	// Digest is that of every key and request, in order.
 	Digest [sha256.Size]byte
-
-	requests hashes.Map[request] // by the hash of the key
 }
 
 // New is how many rows would be added.
 func (p *Plan) New() int { return p.Rows - p.Present - p.Conflicts.Count }
 
-// Problems are rows that cannot be imported.
-type Problems struct {
-	Count int
-	// First are the problems of the first of them.
-	First []error
-}
+// prefix is the beginning of a hash. Two of them are not equal by chance.
+type prefix [8]byte
 
-// shown is how many problems are kept.
-const shown = 10
-
-func (p *Problems) add(err error) {
-	if p.Count++; p.Count <= shown {
-		p.First = append(p.First, err)
-	}
-}
-
-// request is what a plan keeps of a row: the hash of the request, and the line.
+// request is what a plan keeps of a row: the hash of the body, and the line.
 type request struct {
-	body [8]byte
+	body prefix
 	line uint32
-}
-
-// sum returns the hash of the key and the request, and adds them to all.
-func (l line) sum(all hash.Hash) (hashes.Hash, request) {
-	key, body := sha256.Sum256([]byte(l.item.Key)), sha256.Sum256(l.item.Prepared.Body())
-	_, _ = all.Write(key[:]) // a hash returns no error
-	_, _ = all.Write(body[:])
-	return hashes.Hash(key[:]), request{[8]byte(body[:]), uint32(l.number)}
 }
 
 // Plan reads the file. The error is about the file as a whole; see [Plan.Bad] for rows.
 func (f *File) Plan(ctx context.Context) (*Plan, error) {
 	plan := new(Plan)
 	all := sha256.New()
-	var unknown []line // not looked up yet
+	requests := map[prefix]request{} // by the hash of the key
+	var unknown []line               // not looked up yet
 	for line, err := range f.lines(ctx) {
-		if problem := asProblem(err); problem != nil {
-			plan.Bad.add(problem)
+		if problem := rows.ProblemOf(err); problem != nil {
+			plan.Bad.Add(problem)
 			continue
 		}
 		if err != nil {
 			return plan, err
 		}
-		if plan.add(line, all) {
+		key := sha256.Sum256([]byte(line.item.Key))
+		_, _ = all.Write(key[:]) // a hash returns no error
+		_, _ = all.Write(line.body[:])
+		if plan.add(line, requests, prefix(key[:])) {
 			unknown = append(unknown, line)
 		}
 		if len(unknown) == lookupBatch {
@@ -94,11 +74,12 @@ func (f *File) Plan(ctx context.Context) (*Plan, error) {
 	return plan, nil
 }
 
-// add adds a row, and reports whether it is one to import.
-func (p *Plan) add(l line, all hash.Hash) bool {
-	key, now := l.sum(all)
-	switch earlier, added := p.requests.Add(key, now); {
-	case added:
+// add adds a row, and reports whether it is the first one with its key.
+func (p *Plan) add(l line, requests map[prefix]request, key prefix) bool {
+	now := request{prefix(l.body[:]), uint32(l.number)}
+	switch earlier, repeated := requests[key]; {
+	case !repeated:
+		requests[key] = now
 		if p.Rows++; p.First == nil {
 			p.First = l.item.Prepared
 		}
@@ -107,10 +88,21 @@ func (p *Plan) add(l line, all hash.Hash) bool {
 		p.Repeated++
 	default:
 		p.Rows++
-		p.Conflicts.add(fmt.Errorf("line %d: the key %q has other content in line %d", l.number, l.item.Key, earlier.line))
+		p.conflict(l, fmt.Sprintf("line %d", earlier.line))
 	}
 	return false
 }
+
+func (p *Plan) conflict(l line, where string) {
+	p.Conflicts.Add(&rows.Problem{Line: l.number, Text: fmt.Sprintf("the key %q has other content in %s", l.item.Key, where)})
+}
+
+// Lookup finds out what the outbox has under the keys of items. It returns an entry for each: one that is present, a new one,
+// or the zero Entry if the key has other content.
+type Lookup func(ctx context.Context, items []outbox.Item) ([]outbox.Entry, error)
+
+// lookupBatch is how many items are looked up together.
+const lookupBatch = 500
 
 // look counts what the outbox has under the keys of the lines.
 func (p *Plan) look(ctx context.Context, lookup Lookup, lines []line) error {
@@ -121,13 +113,13 @@ func (p *Plan) look(ctx context.Context, lookup Lookup, lines []line) error {
 	for i, l := range lines {
 		items[i] = l.item
 	}
-	found, err := lookup(ctx, items)
-	for i, each := range found {
-		switch each {
-		case Present:
+	entries, err := lookup(ctx, items)
+	for i, entry := range entries {
+		switch {
+		case entry.Present:
 			p.Present++
-		case Conflicting:
-			p.Conflicts.add(fmt.Errorf("line %d: the key %q has other content in the outbox", lines[i].number, lines[i].item.Key))
+		case entry.Key == "":
+			p.conflict(lines[i], "the outbox")
 		}
 	}
 	return err

@@ -231,8 +231,8 @@ func (a *audience) describe(plan *confirm.Plan) {
 	if a.list.Duplicates > 0 {
 		plan.Add("left out", words.Count(a.list.Duplicates, "row")+" with a customer of another row")
 	}
-	if len(a.list.Bad) > 0 {
-		plan.Add("left out", words.Count(len(a.list.Bad), "row")+" that cannot be used: "+recipients.First(a.list.Bad))
+	if a.list.Bad.Count > 0 {
+		plan.Add("left out", words.Count(a.list.Bad.Count, "row")+" that cannot be used:"+a.list.Bad.String())
 	}
 }
 

@@ -102,8 +102,9 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeFile()
-	defer saveMemory()()
+	restore := saveMemory()
 	plan, err := file.Plan(ctx)
+	restore()
 	if ctx.Err() != nil {
 		return exit.With(exit.Interrupted, "interrupted; nothing was imported")
 	}
@@ -187,15 +188,6 @@ func keysFrom(column string) string {
 	return "with --key-column " + quoteIfNeeded(column)
 }
 
-// lookup finds out what the outbox has.
-func (b *box) lookup(ctx context.Context, items []outbox.Item) (found []bulk.Found, err error) {
-	err = b.ledger.Trial(ctx, func(tx outbox.SQLTx) (err error) {
-		found, err = bulk.Trial(ctx, b.Outbox, tx, items)
-		return err
-	})
-	return found, err
-}
-
 func (flags *importFlags) findEvent(ctx context.Context) error {
 	client, err := flags.service.Client()
 	if err != nil {
@@ -207,7 +199,7 @@ func (flags *importFlags) findEvent(ctx context.Context) error {
 	return err
 }
 
-// file returns the file to import. It is read twice, so what can be read only once, such as stdin, is copied first.
+// file returns the file to import.
 func (flags *importFlags) file(cmd *cobra.Command, renamed map[string]string) (_ *bulk.File, closeFile func(), err error) {
 	delimiter, err := rows.ParseDelimiter(flags.delimiter)
 	if err != nil {
@@ -221,18 +213,20 @@ func (flags *importFlags) file(cmd *cobra.Command, renamed map[string]string) (_
 	if flags.service.Allow != nil {
 		file.Guard = messaging.AllowOnly(flags.service.Allow...)
 	}
-	if flags.existing != nil {
-		file.Lookup = flags.existing.lookup
-	}
-	path, closeFile := flags.from, func() {}
-	if info, err := os.Stat(path); path == "-" || err == nil && !info.Mode().IsRegular() {
-		if path, err = flags.copied(cmd); err != nil {
-			return nil, nil, exit.With(exit.Unexpected, "cannot read %s: %w", flags.title(), err)
+	if b := flags.existing; b != nil {
+		file.Lookup = func(ctx context.Context, items []outbox.Item) ([]outbox.Entry, error) {
+			return b.ledger.Look(ctx, b.Outbox, items)
 		}
-		closeFile = func() { _ = os.Remove(path) }
 	}
-	file.Open = func() (io.ReadCloser, error) { return os.Open(path) }
-	return file, closeFile, nil
+	content, err := flags.copied(cmd)
+	if err != nil {
+		return nil, nil, exit.With(exit.Usage, "cannot read %s: %w; nothing was imported", flags.title(), err)
+	}
+	file.Content = content
+	return file, func() {
+		_ = content.Close()
+		_ = os.Remove(content.Name()) // see copied
+	}, nil
 }
 
 func (flags *importFlags) title() string {
@@ -242,26 +236,27 @@ func (flags *importFlags) title() string {
 	return flags.from
 }
 
-// copied copies stdin or a pipe to a temporary file that only this user can read.
-func (flags *importFlags) copied(cmd *cobra.Command) (path string, err error) {
+// copied copies the file or stdin to a temporary file, which only this user can read: what is imported is what was shown. Where
+// an open file can be removed, nothing is left of it after a kill.
+func (flags *importFlags) copied(cmd *cobra.Command) (*os.File, error) {
 	from := cmd.InOrStdin()
 	if flags.from != "-" {
-		pipe, err := os.Open(flags.from)
+		file, err := os.Open(flags.from)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		defer pipe.Close()
-		from = pipe
+		defer file.Close()
+		from = file
 	}
-	file, err := os.CreateTemp("", "messaging-import-*")
+	content, err := os.CreateTemp("", "messaging-import-*")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	_, err = io.Copy(file, from)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
+	_ = os.Remove(content.Name())
+	if _, err = io.Copy(content, from); err != nil {
+		return nil, errors.Join(err, content.Close())
 	}
-	return file.Name(), nil
+	return content, nil
 }
 
 // plan shows what would be imported.
@@ -325,7 +320,7 @@ func (flags *importFlags) refusal(p *bulk.Plan) error {
 		return exit.With(exit.Usage, "%s: no row can be used; nothing was imported", flags.title())
 	case p.Conflicts.Count > 0:
 		return exit.With(exit.Invalid, "%s: %s with a key that has other content:%s\nnothing was imported; correct them, or give them other "+
-			"keys", flags.title(), words.Count(p.Conflicts.Count, "row"), listed(p.Conflicts))
+			"keys", flags.title(), words.Count(p.Conflicts.Count, "row"), &p.Conflicts)
 	case p.New() > limit:
 		return exit.With(exit.Usage, "%s rows exceed the limit of %s recipients; if that is what you want, pass --max-recipients %d",
 			words.Thousands(p.New()), words.Thousands(limit), p.New())
@@ -335,19 +330,7 @@ func (flags *importFlags) refusal(p *bulk.Plan) error {
 
 func (flags *importFlags) badRows(p *bulk.Plan) string {
 	return fmt.Sprintf("%s: %s of %s rows cannot be used:%s", flags.title(), words.Thousands(p.Bad.Count),
-		words.Thousands(p.Bad.Count+p.Rows+p.Repeated), listed(p.Bad))
-}
-
-// listed lists the first problems.
-func listed(problems bulk.Problems) string {
-	var b strings.Builder
-	for _, problem := range problems.First {
-		b.WriteString("\n  " + problem.Error())
-	}
-	if more := problems.Count - len(problems.First); more > 0 {
-		b.WriteString("\n  and " + words.Thousands(more) + " more")
-	}
-	return b.String()
+		words.Thousands(p.Bad.Count+p.Rows+p.Repeated), &p.Bad)
 }
 
 // add adds the rows to the outbox.
@@ -369,11 +352,11 @@ func (flags *importFlags) add(ctx context.Context, file *bulk.File, plan *bulk.P
 		return err
 	}
 	progress := flags.printer.NewProgress(plan.Rows + plan.Repeated)
-	done, err := file.Import(ctx, b, plan, func(n int) { progress.Set(output.Counts{OK: n}) })
+	done, err := file.Import(ctx, b, func(n int) { progress.Set(output.Counts{OK: n}) })
 	progress.Stop()
 	flags.printer.Note("%s added, %s present already", words.Thousands(done.Added), words.Thousands(done.Present))
 	if err != nil {
-		return importError(ctx, done, err)
+		return importError(ctx, err)
 	}
 	if err := flags.noteNext(ctx, b); err != nil {
 		return err
@@ -402,14 +385,10 @@ func (l *ledgerFlag) noteNext(ctx context.Context, b *box) error {
 }
 
 // importError adds to an error what the operator can do about it.
-func importError(ctx context.Context, done bulk.Imported, err error) error {
+func importError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return exit.With(exit.PartlyDone, "interrupted; run the same command again to go on. Nothing was sent")
-	case errors.Is(err, bulk.ErrChanged) && done == (bulk.Imported{}):
-		return exit.With(exit.Usage, "the file changed after the plan was made; nothing was imported or sent")
-	case errors.Is(err, bulk.ErrChanged):
-		return exit.With(exit.PartlyDone, "%w", err)
 	case errors.Is(err, outbox.ErrKeyConflict):
 		return exit.With(exit.PartlyDone, "%w: another import has brought it in since the plan was made. The rows before it stay, and "+
 			"nothing was sent", err)

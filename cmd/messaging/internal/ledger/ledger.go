@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -28,12 +29,14 @@ const Variable = "MESSAGING_OUTBOX_DATABASE"
 
 // Ledger is an open outbox.
 type Ledger struct {
-	Store outbox.Store[outbox.SQLTx]
+	Store interface {
+		outbox.Store[outbox.SQLTx]
+		io.Closer
+	}
 	Title string // see Address
 
 	isFile bool
 	db     *sql.DB
-	close  func() error
 }
 
 // Address is where an outbox is.
@@ -153,22 +156,14 @@ func (a Address) open(ctx context.Context) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	var closeStore func() error
 	if l.isFile {
-		var store *sqlitefile.Store
-		if store, err = sqlitefile.Open(ctx, a.path); err == nil {
-			l.Store, closeStore = store, store.Close
-		}
+		l.Store, err = sqlitefile.Open(ctx, a.path)
 	} else {
-		var store *postgres.SQLStore
-		if store, err = postgres.NewSQL(ctx, l.db); err == nil {
-			l.Store, closeStore = store, store.Close
-		}
+		l.Store, err = postgres.NewSQL(ctx, l.db)
 	}
 	if err != nil {
 		return nil, errors.Join(a.unreachable(err), l.db.Close())
 	}
-	l.close = func() error { return errors.Join(closeStore(), l.db.Close()) }
 	return l, nil
 }
 
@@ -194,14 +189,26 @@ func (a Address) unreachable(err error) error {
 	return exit.With(exit.NotDone, "%s: %w", a.Title(), err)
 }
 
-// Trial calls f with a transaction that is rolled back.
-func (l *Ledger) Trial(ctx context.Context, f func(tx outbox.SQLTx) error) error {
+// Look finds out what the outbox has under the keys of items. It adds them in a transaction that is rolled back: all at once
+// or, if there is a conflict, one by one. It returns an entry for each item: one that is present, a new one, or the zero Entry
+// if the key has other content.
+func (l *Ledger) Look(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], items []outbox.Item) (found []outbox.Entry, err error) {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("outbox: look for the keys: %w", err)
+		return nil, fmt.Errorf("outbox: look for the keys: %w", err)
 	}
-	return errors.Join(f(tx), tx.Rollback())
+	defer func() { err = errors.Join(err, tx.Rollback()) }()
+	if found, err = o.EnqueueAllTx(ctx, tx, items...); !errors.Is(err, outbox.ErrKeyConflict) {
+		return found, err
+	}
+	found = make([]outbox.Entry, len(items))
+	for i, item := range items {
+		if found[i], err = o.EnqueueTx(ctx, tx, item); err != nil && !errors.Is(err, outbox.ErrKeyConflict) {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // Close closes the outbox.
-func (l *Ledger) Close() error { return l.close() }
+func (l *Ledger) Close() error { return errors.Join(l.Store.Close(), l.db.Close()) }

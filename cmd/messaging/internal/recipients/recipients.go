@@ -2,8 +2,6 @@
 package recipients
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -21,15 +19,12 @@ type List struct {
 	Customers []messaging.CustomerParams
 	// Duplicates is the number of rows that repeat a customer of an earlier row.
 	Duplicates int
-	// Bad are the problems of the rows that cannot be used.
-	Bad []error
+	// Bad are the rows that cannot be used.
+	Bad rows.Problems
 
 	seen      map[[2]string]bool // ids and addresses
 	addresses map[string]bool
 }
-
-// shownProblems is how many bad rows an error lists.
-const shownProblems = 10
 
 // Read reads a file, or stdin if path is "-"; see [rows.NewReader] for its format. Rows that cannot be used are an error, unless
 // skipBad is true. A file without a customer is an error.
@@ -54,29 +49,13 @@ func Read(path string, delimiter rune, stdin io.Reader, skipBad bool) (*List, er
 		return nil, exit.With(exit.Usage, "%s: %w", list.Name, err)
 	}
 	switch {
-	case len(list.Bad) > 0 && !skipBad:
-		return nil, exit.With(exit.Usage, "%s cannot be used:\n%s\nfix the file, or pass --skip-bad-rows",
-			words.Count(len(list.Bad), "row"), First(list.Bad))
+	case list.Bad.Count > 0 && !skipBad:
+		return nil, exit.With(exit.Usage, "%s: %s cannot be used:%s\nfix the file, or pass --skip-bad-rows",
+			list.Name, words.Count(list.Bad.Count, "row"), &list.Bad)
 	case len(list.Customers) == 0:
 		return nil, exit.With(exit.Usage, "%s has no customer that can be used", list.Name)
 	}
 	return list, nil
-}
-
-// First lists the first problems of rows.
-func First(problems []error) string {
-	var b strings.Builder
-	for i, problem := range problems {
-		if i == shownProblems {
-			fmt.Fprintf(&b, "\nand %s more", words.Thousands(len(problems)-i))
-			break
-		}
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString(problem.Error())
-	}
-	return b.String()
 }
 
 // Has reports whether a customer of the list has this address.
@@ -94,8 +73,8 @@ func (l *List) read(in *rows.Reader) error {
 		if err == nil {
 			c, err = customerOf(row)
 		}
-		if problem, ok := errors.AsType[*rows.Problem](err); ok {
-			l.Bad = append(l.Bad, fmt.Errorf("%s: %w", l.Name, problem))
+		if problem := rows.ProblemOf(err); problem != nil {
+			l.Bad.Add(problem)
 			continue
 		}
 		if err != nil {

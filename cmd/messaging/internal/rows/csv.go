@@ -76,7 +76,7 @@ func csvRows(reader *csv.Reader, header []Field) iter.Seq2[Row, error] {
 			} else {
 				err = rowError(err)
 			}
-			if _, goesOn := errors.AsType[*Problem](err); !yield(row, err) || err != nil && !goesOn {
+			if !yield(row, err) || err != nil && ProblemOf(err) == nil {
 				return
 			}
 		}

@@ -43,25 +43,6 @@ type Row struct {
 	Fields []Field
 }
 
-// Problem is why a row cannot be used. The rows after it can.
-type Problem struct {
-	Line, Column int
-	// Name is the name of the column, or "" if the problem is with the whole row.
-	Name string
-	Text string
-}
-
-func (p *Problem) Error() string {
-	at := fmt.Sprintf("line %d", p.Line)
-	if p.Column > 0 {
-		at += fmt.Sprintf(", column %d", p.Column)
-	}
-	if p.Name != "" {
-		at += fmt.Sprintf(" (%s)", p.Name)
-	}
-	return at + ": " + p.Text
-}
-
 // Reader reads the rows of a file.
 type Reader struct {
 	// Header has the names of the columns of a CSV file. It is nil for JSON Lines.
