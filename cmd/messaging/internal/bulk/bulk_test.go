@@ -158,7 +158,9 @@ func open(t *testing.T) (*outbox.Outbox[outbox.SQLTx], Lookup) {
 	t.Cleanup(func() { assert.NoError(t, opened.Close()) })
 	o, err := outbox.New(opened.Store, messagingtest.NewServer(t).Client())
 	require.NoError(t, err)
-	return o, func(ctx context.Context, items []outbox.Item) ([]outbox.Entry, error) { return opened.Look(ctx, o, items) }
+	return o, func(ctx context.Context, items []outbox.Item) ([]outbox.Entry, error) {
+		return opened.Look(ctx, o, items)
+	}
 }
 
 func TestAnImportThatWasStoppedGoesOn(t *testing.T) {

@@ -91,21 +91,20 @@ func (d *decision) run(ctx context.Context, b *box, keys []string) error {
 	if err := s.look(ctx); err != nil {
 		return err
 	}
-	if len(s.entries) == 0 {
+	if len(s.attempts) == 0 {
 		d.printer.Note("no entry can be changed; nothing to do")
 		return d.report(outbox.Decided{})
 	}
-	if err := d.expect.Decide(ctx, d.printer, d.plan(s), len(s.entries), titled(d.name)+" "+words.Entries(len(s.entries))+"?",
+	title := strings.ToUpper(d.name[:1]) + d.name[1:]
+	if err := d.expect.Decide(ctx, d.printer, d.plan(title, s), len(s.attempts), title+" "+words.Entries(len(s.attempts))+"?",
 		!b.isSandbox()); err != nil {
 		return err
 	}
 	return d.carryOut(ctx, s)
 }
 
-func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
-
-func (d *decision) plan(s *selection) *confirm.Plan {
-	plan := confirm.NewOfflinePlan(titled(d.name) + " entries of " + s.ledger.Title)
+func (d *decision) plan(title string, s *selection) *confirm.Plan {
+	plan := confirm.NewOfflinePlan(title + " entries of " + s.ledger.Title)
 	plan.Add("service", s.service())
 	for _, state := range s.states {
 		if n := s.byState[state]; n > 0 {
@@ -113,7 +112,7 @@ func (d *decision) plan(s *selection) *confirm.Plan {
 		}
 	}
 	shown := strings.Join(s.first, ", ")
-	if more := len(s.entries) - len(s.first); more > 0 {
+	if more := len(s.attempts) - len(s.first); more > 0 {
 		shown += " and " + words.Thousands(more) + " more"
 	}
 	plan.Add("keys", shown)
@@ -125,6 +124,9 @@ func (d *decision) plan(s *selection) *confirm.Plan {
 	}
 	return plan
 }
+
+// selectedBatch is how many entries are decided about together.
+const selectedBatch = 500
 
 // carryOut decides about what was shown. An entry that has changed since then is skipped.
 func (d *decision) carryOut(ctx context.Context, s *selection) error {
@@ -149,7 +151,7 @@ func (d *decision) carryOut(ctx context.Context, s *selection) error {
 			return err
 		}
 	}
-	done.Skipped = len(s.entries) - done.Changed
+	done.Skipped = len(s.attempts) - done.Changed
 	if d.sends && done.Changed > 0 {
 		if err := d.noteNext(ctx, s.box); err != nil {
 			return err
@@ -180,57 +182,51 @@ func (d *decision) report(done outbox.Decided) error {
 	}
 }
 
-// selection is the entries that the operator decides about.
+// selection is the entries that the operator decides about: those that a filter selects, or those with the keys.
 type selection struct {
 	*box
 	states []outbox.State // that can be changed
 	filter outbox.Filter
-	keys   []string // or the keys
+	keys   []string
 
-	entries map[int64]int32 // attempts, by id
-	byState map[outbox.State]int
-	first   []string // keys, for the plan
+	attempts map[int64]int // of each entry, by its id
+	byState  map[outbox.State]int
+	first    []string // keys, for the plan
 }
 
-// all ranges over the entries as they are now.
+// all ranges over the entries that can be changed now.
 func (s *selection) all(ctx context.Context) iter.Seq2[outbox.Entry, error] {
-	if len(s.keys) == 0 {
-		return s.List(ctx, s.filter)
-	}
 	return func(yield func(outbox.Entry, error) bool) {
 		for _, key := range s.keys {
 			e, err := s.Get(ctx, key)
 			if errors.Is(err, outbox.ErrNoEntry) {
 				err = exit.With(exit.NotFound, "%s has no entry with the key %q; nothing was changed", s.ledger.Title, key)
 			}
-			if !yield(e, err) || err != nil {
+			if (err != nil || slices.Contains(s.states, e.State)) && !yield(e, err) {
 				return
 			}
+		}
+		if len(s.keys) == 0 { // the filter selects a state that can be changed
+			s.List(ctx, s.filter)(yield)
 		}
 	}
 }
 
-// look remembers the entries that can be changed.
+// look remembers the entries.
 func (s *selection) look(ctx context.Context) error {
 	const shown = 5
-	s.entries, s.byState = map[int64]int32{}, map[outbox.State]int{}
+	s.attempts, s.byState = map[int64]int{}, map[outbox.State]int{}
 	for e, err := range s.all(ctx) {
 		if err != nil {
 			return err
 		}
-		if !slices.Contains(s.states, e.State) {
-			continue
-		}
-		s.entries[e.ID] = int32(e.Attempts)
+		s.attempts[e.ID] = e.Attempts
 		if s.byState[e.State]++; len(s.first) < shown {
 			s.first = append(s.first, e.Key)
 		}
 	}
 	return nil
 }
-
-// selectedBatch is how many entries are decided about together.
-const selectedBatch = 500
 
 // unchanged returns the keys of the entries that are as they were shown: one that was sent again since then may have been
 // carried out again.
@@ -239,7 +235,7 @@ func (s *selection) unchanged(ctx context.Context) (keys []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if attempts, shown := s.entries[e.ID]; shown && attempts == int32(e.Attempts) {
+		if attempts, shown := s.attempts[e.ID]; shown && attempts == e.Attempts {
 			keys = append(keys, e.Key)
 		}
 	}

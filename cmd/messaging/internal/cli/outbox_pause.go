@@ -14,8 +14,19 @@ import (
 	"github.com/messaging-go/messaging/outbox"
 )
 
+// allOperations are those of the entries.
+var allOperations = strings.Split(service.Names(service.Sends()), ", ")
+
+// orAll returns the operations, or all of them without any.
+func orAll(operations []string) []string {
+	if len(operations) == 0 {
+		return allOperations
+	}
+	return operations
+}
+
 func named(operations []string) string {
-	if len(operations) == 0 || len(operations) == len(slices.Collect(service.Sends())) {
+	if len(operations) == len(allOperations) {
 		return "all operations"
 	}
 	return strings.Join(operations, ", ")
@@ -33,11 +44,8 @@ out.`,
 		Args:              checkOperations,
 		ValidArgsFunction: completeOp,
 	}, func(ctx context.Context, b *box, operations []string) error {
-		pause := func() error { return b.Pause(ctx, operations...) }
-		if len(operations) == 0 {
-			pause = func() error { return b.PauseAll(ctx) }
-		}
-		err := pause()
+		operations = orAll(operations)
+		err := b.Pause(ctx, operations...)
 		if err == nil {
 			l.printer.Note("paused: %s; what was claimed before may still be sent", named(operations))
 		}
@@ -58,7 +66,7 @@ It asks on a terminal. A script passes --expect with the number of pending entri
 		Args:              checkOperations,
 		ValidArgsFunction: completeOp,
 	}, func(ctx context.Context, b *box, operations []string) error {
-		return l.resume(ctx, b, &expect, operations)
+		return l.resume(ctx, b, &expect, orAll(operations))
 	})
 	expect.Add(cmd.Flags())
 	return cmd
@@ -91,28 +99,24 @@ func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect,
 			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Entries(now))
 		}
 	}
-	resume := func() error { return b.Resume(ctx, operations...) }
-	if len(operations) == 0 {
-		resume = func() error { return b.ResumeAll(ctx) }
-	}
-	if err := resume(); err != nil {
+	if err := b.Resume(ctx, operations...); err != nil {
 		return err
 	}
 	l.printer.Note("resumed: %s", named(operations))
 	return nil
 }
 
-// pendingOf counts the pending entries with some operations, or all without any.
+// pendingOf counts the pending entries with some operations.
 func (b *box) pendingOf(ctx context.Context, operations []string) (n int, err error) {
-	if len(operations) == 0 {
+	if len(operations) == len(allOperations) {
 		counts, err := b.Counts(ctx)
 		return counts.Pending, err
 	}
-	for _, operation := range operations {
-		for _, err := range b.List(ctx, outbox.Filter{State: outbox.Pending, Operation: operation}) {
-			if err != nil {
-				return n, err
-			}
+	for e, err := range b.List(ctx, outbox.Filter{State: outbox.Pending}) {
+		if err != nil {
+			return n, err
+		}
+		if slices.Contains(operations, e.Operation) {
 			n++
 		}
 	}
