@@ -80,7 +80,7 @@ func namedRequest(t *testing.T, name string) *messaging.Prepared {
 }
 
 func TestPgxWorksBehindPgBouncer(t *testing.T) {
-	url := pgtest.Bouncer(t, pgtest.URL(t))
+	url := startBouncer(t, pgtest.URL(t))
 	service := new(counting)
 	o, pool := openBehindPgBouncer(t, url, service)
 	ctx, stop := context.WithCancel(t.Context())
@@ -130,7 +130,7 @@ func TestManyProcessesMigrateBehindPgBouncer(t *testing.T) {
 	direct, err := pgxpool.New(t.Context(), schema)
 	require.NoError(t, err)
 	defer direct.Close()
-	url := pgtest.Bouncer(t, schema) + behindPgBouncer
+	url := startBouncer(t, schema) + behindPgBouncer
 	var group sync.WaitGroup
 	for i := range 10 {
 		group.Go(func() {

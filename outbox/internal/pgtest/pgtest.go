@@ -1,4 +1,5 @@
-// Package pgtest gives each test a separate schema on a Postgres server.
+// Package pgtest gives each test a separate schema on a Postgres server. It is a package
+// because the tests of six modules share it.
 package pgtest
 
 import (

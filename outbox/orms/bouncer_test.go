@@ -1,4 +1,4 @@
-package pgtest
+package orms_test
 
 import (
 	"bytes"
@@ -29,9 +29,9 @@ pool_mode = transaction
 default_pool_size = 4
 `
 
-// Bouncer starts a PgBouncer in transaction mode for a schema from [URL], until the end of
+// startBouncer starts a PgBouncer in transaction mode for a schema of package pgtest, until the end of
 // the test, and returns its URL. If PgBouncer is not installed, the test is skipped.
-func Bouncer(t testing.TB, schema string) string {
+func startBouncer(t testing.TB, schema string) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
