@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/internal/pgtest"
 	"github.com/messaging-go/messaging/outbox/postgres"
+	"github.com/messaging-go/messaging/outbox/sqlite"
 	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
@@ -32,21 +34,50 @@ type weighed[Tx any] struct {
 	mu      sync.Mutex
 	batches []weight // that were inserted
 	claims  []weight
+	looks   []ledger.Look
 }
 
 type weight struct{ entries, bytes int }
 
 func (w *weighed[Tx]) Ledger() ledger.TxLedger[Tx] { return w }
 
-func (w *weighed[Tx]) Insert(ctx context.Context, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
+func (w *weighed[Tx]) inserting(entries []ledger.NewEntry) {
 	size := 0
 	for _, e := range entries {
 		size += len(e.Body)
 	}
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.batches = append(w.batches, weight{len(entries), size})
-	w.mu.Unlock()
+}
+
+func (w *weighed[Tx]) Insert(ctx context.Context, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
+	w.inserting(entries)
 	return w.TxLedger.Insert(ctx, entries)
+}
+
+func (w *weighed[Tx]) InsertTx(ctx context.Context, tx Tx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
+	w.inserting(entries)
+	return w.TxLedger.InsertTx(ctx, tx, entries)
+}
+
+func (w *weighed[Tx]) Due(ctx context.Context, looks []ledger.Look) ([]ledger.Due, error) {
+	w.mu.Lock()
+	w.looks = append(w.looks, looks...)
+	w.mu.Unlock()
+	return w.TxLedger.Due(ctx, looks)
+}
+
+// looksAt returns the positions from which a class was looked at.
+func (w *weighed[Tx]) looksAt(class ledger.Class) (positions []ledger.Position) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, look := range w.looks {
+		if look.Class == class {
+			positions = append(positions, look.After)
+		}
+	}
+	return positions
 }
 
 func (w *weighed[Tx]) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed, error) {
@@ -137,6 +168,48 @@ func testLargeBodies[Tx any](t *testing.T, store *weighed[Tx]) {
 	}
 	for _, key := range keys {
 		assert.Equal(t, 1, service.carriedOut(key))
+	}
+}
+
+func TestLargeBodiesOfATransactionAreAddedInParts(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) {
+		db := openDB(t, "sqlite", filepath.Join(t.TempDir(), "program.db"))
+		db.SetMaxOpenConns(1)
+		store, err := sqlite.New(t.Context(), db)
+		require.NoError(t, err)
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		testLargeTransaction(t, &weighed[outbox.SQLTx]{TxLedger: store.Ledger()}, outbox.SQLTx(tx))
+		require.NoError(t, tx.Rollback())
+	})
+	t.Run("Postgres", func(t *testing.T) {
+		pool := pgtest.Pool(t)
+		require.NoError(t, postgres.Migrate(t.Context(), pool))
+		store, err := postgres.New(t.Context(), pool)
+		require.NoError(t, err)
+		tx, err := pool.Begin(t.Context())
+		require.NoError(t, err)
+		testLargeTransaction(t, &weighed[pgx.Tx]{TxLedger: store.Ledger()}, tx)
+		require.NoError(t, tx.Rollback(t.Context()))
+	})
+}
+
+func testLargeTransaction[Tx any](t *testing.T, store *weighed[Tx], tx Tx) {
+	keys := keysOf(12)
+	slices.Reverse(keys)
+	var all []outbox.Item
+	for item := range largeItems(t, keys) {
+		all = append(all, item)
+	}
+	entries, err := newBox(t, store, newService().client(t), nil).EnqueueAllTx(t.Context(), tx, all...)
+	require.NoError(t, err)
+	require.Len(t, entries, len(keys))
+	for i, e := range entries {
+		assert.Equal(t, keys[i], e.Key)
+	}
+	assert.Len(t, store.batches, 3, "five bodies fit into 4 MiB")
+	for _, batch := range store.batches {
+		assert.LessOrEqual(t, batch.bytes, 4*mib)
 	}
 }
 

@@ -416,3 +416,30 @@ func TestAFileThatWasRemovedIsAnError(t *testing.T) {
 	cancel()
 	<-ended
 }
+
+func TestErasedBodiesAreTidiedWithoutAWaitForAReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "program.db")
+	db := openDB(t, "sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(20000)")
+	store, err := sqlite.New(t.Context(), db)
+	require.NoError(t, err)
+	o := newBox(t, store, newService().client(t), nil)
+	enqueue(t, o, "order")
+	reader, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	var n int
+	_, err = reader.ExecContext(t.Context(), `BEGIN`)
+	require.NoError(t, err)
+	require.NoError(t, reader.QueryRowContext(t.Context(), `SELECT count(*) FROM outbox_entry`).Scan(&n))
+	_, err = o.Dismiss(t.Context(), "order")
+	require.NoError(t, err)
+	began := time.Now()
+	require.NoError(t, store.Ledger().Tidy(t.Context()))
+	assert.Less(t, time.Since(began), 10*time.Second, "SQLite holds the write lock in the meantime")
+	_, err = reader.ExecContext(t.Context(), `COMMIT`)
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
+	require.NoError(t, store.Ledger().Tidy(t.Context()))
+	info, err := os.Stat(path + "-wal")
+	require.NoError(t, err)
+	assert.Zero(t, info.Size(), "the next time, the log is truncated")
+}

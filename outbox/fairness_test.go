@@ -3,7 +3,10 @@ package outbox_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
 func TestACallWaitsForNoClaimThatMayHaveBeenCommitted(t *testing.T) {
@@ -51,69 +55,82 @@ func TestAnUnclaimedEntryIsWhatItWasBeforeTheClaim(t *testing.T) {
 }
 
 func TestALockedEntryStopsNoOthers(t *testing.T) {
-	db := openPgx(t)
-	o := db.new(t, newService().client(t), outbox.Fast())
-	_, err := o.Enqueue(t.Context(), outbox.Item{Key: "urgent", Prepared: request(t, "urgent"), Urgent: true})
-	require.NoError(t, err)
-	enqueue(t, o, keysOf(50)...)
-	require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
-		_, err := tx.dismiss("urgent")
-		require.NoError(t, err)
-		run(t, o)
-		eventually(t, func() bool {
-			counts, err := o.Counts(t.Context())
-			require.NoError(t, err)
-			return counts.Accepted == 50
+	for name, urgent := range map[string]bool{"an urgent one": true, "an old one": false} {
+		t.Run(name, func(t *testing.T) {
+			db := openPgx(t)
+			o := db.new(t, newService().client(t), outbox.Fast())
+			add := func(urgent bool, keys ...string) {
+				for _, key := range keys {
+					_, err := o.Enqueue(t.Context(), outbox.Item{Key: key, Prepared: request(t, key), Urgent: urgent})
+					require.NoError(t, err)
+				}
+			}
+			add(urgent, "locked")
+			add(!urgent, keysOf(60)...)
+			require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
+				_, err := tx.dismiss("locked")
+				require.NoError(t, err)
+				run(t, o)
+				eventually(t, func() bool {
+					counts, err := o.Counts(t.Context())
+					require.NoError(t, err)
+					return counts.Accepted == 60
+				})
+				return errBroken
+			}), errBroken)
+			eventually(t, func() bool { return stateOf(t, o, "locked") == outbox.Accepted })
 		})
-		return errBroken
-	}), errBroken)
-	eventually(t, func() bool { return stateOf(t, o, "urgent") == outbox.Accepted })
+	}
 }
 
 func TestADeletedEventDoesNotStarveTheOthers(t *testing.T) {
-	db, service := openFile(t), newService()
-	service.set(func(key string) response {
-		if strings.HasPrefix(key, "deleted") {
-			return missing
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		service := newService()
+		service.set(func(key string) response {
+			if strings.HasPrefix(key, "deleted") {
+				return missing
+			}
+			return accept
+		})
+		o := db.new(t, service.client(t), outbox.Fast())
+		warmUp(t, o)
+		var deleted []string
+		for i := range 500 {
+			deleted = append(deleted, fmt.Sprint("deleted ", i))
 		}
-		return accept
-	})
-	o := db.new(t, service.client(t), outbox.Fast())
-	warmUp(t, o)
-	var deleted []string
-	for i := range 500 {
-		deleted = append(deleted, fmt.Sprint("deleted ", i))
-	}
-	_, _, err := o.EnqueueAll(t.Context(), items(t, deleted))
-	require.NoError(t, err)
-	run(t, o)
-	enqueue(t, o, keysOf(40)...)
-	eventually(t, func() bool {
-		counts, err := o.Counts(t.Context())
+		_, _, err := o.EnqueueAll(t.Context(), items(t, deleted))
 		require.NoError(t, err)
-		return counts.Accepted >= warmUps+40
+		run(t, o)
+		enqueue(t, o, keysOf(40)...)
+		eventually(t, func() bool {
+			counts, err := o.Counts(t.Context())
+			require.NoError(t, err)
+			return counts.Accepted >= warmUps+40
+		})
 	})
 }
 
 func TestASealerThatIsDownMakesNoStorm(t *testing.T) {
-	failing := false
-	o, f := openFaulty(t, newService().client(t), outbox.WithSealer(reversed{&failing}))
-	_, _, err := o.EnqueueAll(t.Context(), items(t, keysOf(200)))
-	require.NoError(t, err)
-	failing = true
-	stop := run(t, o)
-	time.Sleep(500 * time.Millisecond) // with a probe at most every 20 ms
-	counts, err := o.Counts(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, counts.Breakers)
-	stop()
-	found, err := f.Find(t.Context(), keysOf(200))
-	require.NoError(t, err)
-	claims := 0
-	for _, e := range found {
-		claims += e.Attempts
-	}
-	assert.LessOrEqual(t, claims, 50)
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		failing := false
+		o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithSealer(reversed{&failing}))
+		_, _, err := o.EnqueueAll(t.Context(), items(t, keysOf(200)))
+		require.NoError(t, err)
+		failing = true
+		stop := run(t, o)
+		time.Sleep(500 * time.Millisecond) // with a probe at most every 20 ms
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, counts.Breakers)
+		stop()
+		found, err := db.ledger.Find(t.Context(), keysOf(200))
+		require.NoError(t, err)
+		claims := 0
+		for _, e := range found {
+			claims += e.Attempts
+		}
+		assert.LessOrEqual(t, claims, 50)
+	})
 }
 
 func TestAPanicOfAGuardConcernsItsEntryAlone(t *testing.T) {
@@ -170,4 +187,80 @@ func TestAClockThatIsSetBackDelaysNothingThatWaitsForNoTime(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, delivered.Accepted)
 	})
+}
+
+func TestAClaimAndALookBeginAfterAPosition(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "a", "b")
+		after := triggers
+		for _, key := range []string{"a", "b"} {
+			due, err := db.ledger.Due(t.Context(), []ledger.Look{after})
+			require.NoError(t, err)
+			assert.Len(t, due, 1)
+			claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: ledger.Token{1}, Lease: time.Minute, Limit: 1, Look: after,
+				MaxBytes: 1 << 20})
+			require.NoError(t, err)
+			require.Len(t, claimed, 1)
+			assert.Equal(t, key, claimed[0].Key)
+			after.After = claimed[0].Position
+			n, err := db.ledger.Unclaim(t.Context(), ledger.Token{1})
+			require.NoError(t, err)
+			assert.Equal(t, 1, n)
+		}
+		due, err := db.ledger.Due(t.Context(), []ledger.Look{after})
+		require.NoError(t, err)
+		assert.Empty(t, due, "both are before it")
+	})
+}
+
+func TestRunLooksFromItsLastClaimAndEachSecondFromTheStart(t *testing.T) {
+	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	w := &weighed[outbox.SQLTx]{TxLedger: store.Ledger()}
+	o := newBox(t, w, newService().client(t), []outbox.Option{outbox.Fast()})
+	enqueue(t, o, "order")
+	stop := run(t, o)
+	eventually(t, func() bool {
+		looks := w.looksAt(triggers.Class)
+		further := slices.IndexFunc(looks, ledger.Position{}.Before)
+		return further >= 0 && slices.Contains(looks[further:], ledger.Position{})
+	})
+	stop()
+}
+
+// endless is a ledger whose purge never comes to an end.
+type endless struct {
+	ledger.TxLedger[outbox.SQLTx]
+	purges atomic.Int32
+}
+
+func (e *endless) Ledger() ledger.TxLedger[outbox.SQLTx] { return e }
+
+func (e *endless) Purge(_ context.Context, _ time.Duration, limit int) (int, error) {
+	e.purges.Add(1)
+	time.Sleep(time.Millisecond)
+	return limit, nil
+}
+
+func TestAPurgeDelaysNothing(t *testing.T) {
+	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	e := &endless{TxLedger: store.Ledger()}
+	o := newBox(t, e, newService().client(t), []outbox.Option{outbox.Fast()})
+	enqueue(t, o, "a", "b")
+	_, err = o.Deliver(t.Context(), "a")
+	require.NoError(t, err)
+	_, err = o.DeliverDue(t.Context(), 1)
+	require.NoError(t, err)
+	assert.Zero(t, e.purges.Load(), "only Run purges")
+	require.NoError(t, o.PauseAll(t.Context()))
+	stop := run(t, o)
+	eventually(t, func() bool { return e.purges.Load() > 0 })
+	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "over", Prepared: request(t, "over"), NotAfter: time.Now().Add(time.Millisecond)})
+	require.NoError(t, err)
+	eventually(t, func() bool { return stateOf(t, o, "over") == outbox.Rejected })
+	stop()
 }

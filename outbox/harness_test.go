@@ -91,17 +91,31 @@ type database struct {
 	isSQLite bool
 }
 
+// kind is a kind of store.
+type kind struct {
+	name string
+	open func(testing.TB) *database
+}
+
+var kinds = []kind{
+	{"SQLite file", openFile},
+	{"Postgres with pgx", openPgx},
+	{"SQLite of the program, one connection", openSQLite},
+	{"Postgres with database sql", openPostgresSQL},
+}
+
 // onEveryDatabase runs a test for each kind of store.
 func onEveryDatabase(t *testing.T, test func(t *testing.T, db *database)) {
-	for _, kind := range []struct {
-		name string
-		open func(testing.TB) *database
-	}{
-		{"SQLite file", openFile},
-		{"SQLite of the program, one connection", openSQLite},
-		{"Postgres with pgx", openPgx},
-		{"Postgres with database sql", openPostgresSQL},
-	} {
+	onDatabases(t, kinds, test)
+}
+
+// onBothDatabases runs a test on SQLite and on Postgres, if the driver does not matter.
+func onBothDatabases(t *testing.T, test func(t *testing.T, db *database)) {
+	onDatabases(t, kinds[:2], test)
+}
+
+func onDatabases(t *testing.T, kinds []kind, test func(t *testing.T, db *database)) {
+	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			db := kind.open(t)
 			db.kind = kind.name

@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/postgres"
 	"github.com/messaging-go/messaging/outbox/sqlite"
 	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
@@ -433,4 +437,50 @@ func TestNothingIsSentFromADatabaseThatIsReadOnly(t *testing.T) {
 	require.NoError(t, err)
 	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
 	assert.Equal(t, 1, service.carriedOut("order"))
+}
+
+func TestRunReturnsTheErrorOfADatabaseThatIsReadOnly(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) {
+		db := openDB(t, "sqlite", filepath.Join(t.TempDir(), "program.db"))
+		db.SetMaxOpenConns(1)
+		store, err := sqlite.New(t.Context(), db)
+		require.NoError(t, err)
+		enqueue(t, newBox(t, store, newService().client(t), nil), "order")
+		_, err = db.ExecContext(t.Context(), `PRAGMA query_only = ON`)
+		require.NoError(t, err)
+		testReadOnly(t, &weighed[outbox.SQLTx]{TxLedger: store.Ledger()})
+	})
+	t.Run("Postgres", func(t *testing.T) {
+		db := openPgx(t)
+		enqueue(t, db.new(t, newService().client(t)), "order")
+		config, err := pgxpool.ParseConfig(db.name)
+		require.NoError(t, err)
+		config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+		pool, err := pgxpool.NewWithConfig(t.Context(), config)
+		require.NoError(t, err)
+		defer pool.Close()
+		store, err := postgres.New(t.Context(), pool)
+		require.NoError(t, err)
+		testReadOnly(t, &weighed[pgx.Tx]{TxLedger: store.Ledger()})
+	})
+}
+
+func testReadOnly[Tx any](t *testing.T, store *weighed[Tx]) {
+	o := newBox(t, store, newService().client(t), []outbox.Option{outbox.Fast()})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- o.Run(ctx) }()
+	claims := func() int {
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		return len(store.claims)
+	}
+	eventually(t, func() bool { return claims() > 0 })
+	goroutines := runtime.NumGoroutine()
+	eventually(t, func() bool { return claims() > 4 }) // each waits longer
+	assert.InDelta(t, goroutines, runtime.NumGoroutine(), 3, "they do not pile up")
+	cancel()
+	err := <-ended
+	require.ErrorContains(t, err, "outbox: run: the database failed until the end: ")
+	assert.Regexp(t, "read-?only", err)
 }

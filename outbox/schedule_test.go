@@ -8,8 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -84,6 +86,43 @@ func TestAClaimLeavesWhatIsNotDueAndWhatIsOver(t *testing.T) {
 			require.Len(t, claimed, 1-len(keys)/2)
 			assert.True(t, keys != nil || claimed[0].Key == "due")
 		}
+	})
+}
+
+func TestAnUrgentEntryWhoseTimeIsOverHoldsUpNoOthers(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		over := time.Now().Add(5 * time.Millisecond)
+		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "over", Prepared: request(t, "over"), NotAfter: over, Urgent: true})
+		require.NoError(t, err)
+		time.Sleep(time.Until(over) + 5*time.Millisecond)
+		due, err := db.ledger.Due(t.Context(), []ledger.Look{{Class: ledger.Class{Operation: triggerEvent, Lane: ledger.Urgent}}})
+		require.NoError(t, err)
+		assert.Empty(t, due)
+	})
+}
+
+func TestRetryAfterDoesNotDependOnTheClockOfTheProcess(t *testing.T) {
+	url := pgtest.URL(t)
+	synctest.Test(t, func(t *testing.T) { // where the clock of the program is in the year 2000
+		ctx := context.Background()
+		pool, err := pgxpool.New(ctx, url)
+		require.NoError(t, err)
+		defer pool.Close()
+		require.NoError(t, postgres.Migrate(ctx, pool))
+		store, err := postgres.New(ctx, pool)
+		require.NoError(t, err)
+		var due time.Time
+		require.NoError(t, pool.QueryRow(ctx, `SELECT now() + interval '1 hour'`).Scan(&due))
+		o := newBox(t, store, newService().client(t), nil)
+		_, err = o.Enqueue(ctx, outbox.Item{Key: "reminder", Prepared: request(t, "reminder"), NotBefore: due})
+		require.NoError(t, err)
+		delivered, err := o.Deliver(ctx, "reminder")
+		require.NoError(t, err)
+		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(time.Minute))
+		delivered, err = o.DeliverDue(ctx, 1)
+		require.NoError(t, err)
+		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(time.Minute))
 	})
 }
 

@@ -89,37 +89,39 @@ func TestTheTablesStayInTheirSchemaWhateverTheSearchPath(t *testing.T) {
 	require.EqualError(t, err, "outbox: postgres: no schema of the search path exists")
 }
 
-// TestAClaimIsDurable records the setting that the commit of a statement obeys, in a
-// session with the opposite setting.
-func TestAClaimIsDurable(t *testing.T) {
+// TestOwnTransactionsAreDurable records the setting that the commit of a statement obeys, in
+// a session with the opposite setting.
+func TestOwnTransactionsAreDurable(t *testing.T) {
 	pool := durabilityPool(t)
 	store, err := postgres.New(t.Context(), pool)
 	require.NoError(t, err)
-	l := store.Ledger()
-	insert := func(key string) {
-		_, err := l.Insert(t.Context(), []ledger.NewEntry{{Key: key, Operation: "trigger event", Digest: []byte{1}}})
-		require.NoError(t, err)
+	l, ctx := store.Ledger(), t.Context()
+	insert := func(key string) error {
+		_, err := l.Insert(ctx, []ledger.NewEntry{{Key: key, Operation: "trigger event", Digest: []byte{1}}})
+		return err
 	}
-	insert("claimed")
-	assert.Equal(t, "on", lastSetting(t, pool))
-	claimed, err := l.Claim(t.Context(), ledger.Claim{Look: triggers, MaxBytes: 1, Lease: time.Minute, Limit: 1})
-	require.NoError(t, err)
-	require.Len(t, claimed, 1)
-	assert.Equal(t, "on", lastSetting(t, pool))
-	insert("claimed by key")
-	_, err = pool.Exec(t.Context(), `DELETE FROM settings`)
-	require.NoError(t, err)
-	claimed, err = l.Claim(t.Context(), ledger.Claim{Look: triggers, MaxBytes: 1, Lease: time.Minute, Limit: 1,
-		Keys: []string{"claimed by key"}})
-	require.NoError(t, err)
-	require.Len(t, claimed, 1)
-	assert.Equal(t, "on", lastSetting(t, pool))
-	_, err = pool.Exec(t.Context(), `DELETE FROM settings`)
-	require.NoError(t, err)
-	n, err := l.Quarantine(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, 2, n)
-	assert.Equal(t, "on", lastSetting(t, pool))
+	claim := func(keys ...string) error {
+		_, err := l.Claim(ctx, ledger.Claim{Look: triggers, MaxBytes: 1, Lease: time.Minute, Limit: 1, Keys: keys})
+		return err
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"insert", func() error { return insert("a") }},
+		{"claim", func() error { return claim() }},
+		{"insert", func() error { return insert("b") }},
+		{"claim by key", func() error { return claim("b") }},
+		{"quarantine", func() error { _, err := l.Quarantine(ctx); return err }},
+		{"dismiss", func() error { _, err := l.Dismiss(ctx, []string{"a"}); return err }},
+		{"pause", func() error { return l.Pause(ctx, []string{"trigger event"}) }},
+		{"resume", func() error { return l.Resume(ctx, []string{"trigger event"}) }},
+	} {
+		_, err := pool.Exec(ctx, `DELETE FROM settings`)
+		require.NoError(t, err)
+		require.NoError(t, step.do(), step.name)
+		assert.Equal(t, "on", lastSetting(t, pool), step.name)
+	}
 
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
@@ -141,7 +143,8 @@ func durabilityPool(t *testing.T) *pgxpool.Pool {
 		CREATE TABLE settings (id bigserial, value text);
 		CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$
 		BEGIN INSERT INTO settings (value) VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
-		CREATE TRIGGER record AFTER INSERT OR UPDATE ON outbox_entry FOR EACH ROW EXECUTE FUNCTION record()`)
+		CREATE TRIGGER record AFTER INSERT OR UPDATE ON outbox_entry FOR EACH ROW EXECUTE FUNCTION record();
+		CREATE TRIGGER record AFTER INSERT OR DELETE ON outbox_pause FOR EACH ROW EXECUTE FUNCTION record()`)
 	require.NoError(t, err)
 	return pool
 }
