@@ -99,11 +99,9 @@ func (o *Outbox[Tx]) DismissTx(ctx context.Context, tx Tx, keys ...string) ([]De
 // change applies a decision in batches. Each batch is a transaction.
 func (o *Outbox[Tx]) change(ctx context.Context, doing string, keys []string,
 	change func(context.Context, []string) ([]ledger.Decision, error)) ([]Decision, error) {
-	valid, _ := validKeys(keys)
-	slices.Sort(valid)
-	byKey := make(map[string]Decision, len(valid))
+	byKey := make(map[string]Decision, len(keys))
 	var err error
-	for batch := range slices.Chunk(slices.Compact(valid), keyBatch) {
+	for batch := range slices.Chunk(validKeys(keys), keyBatch) {
 		var decisions []ledger.Decision
 		if decisions, err = change(ctx, batch); err != nil {
 			err = fmt.Errorf("outbox: %s entries: %w", doing, err)
@@ -187,7 +185,9 @@ func (o *Outbox[Tx]) changeAll(ctx context.Context, doing string, filter Filter,
 				continue
 			}
 			decided.Skipped++
-			decided.RetryAt = later(decided.RetryAt, d.RetryAt)
+			if d.RetryAt.After(decided.RetryAt) {
+				decided.RetryAt = d.RetryAt
+			}
 		}
 		if problem != nil {
 			return decided, problem

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
-	"github.com/messaging-go/messaging/outbox/internal/record"
 )
 
 // Deliver sends the entries with these keys now. It is for an engine that calls at least
@@ -26,77 +25,69 @@ func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, er
 	if ctx.Err() != nil {
 		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))
 	}
-	d := &delivery[Tx]{call[Tx]{Outbox: o, recorded: make(map[string]ledger.State)}}
-	var endWatching func() bool
-	d.stop, endWatching = record.StopOf(ctx)
-	defer endWatching()
+	c := o.newCall(ctx)
 	keys = slices.Clone(keys)
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	valid, _ := validKeys(keys)
 	var problem error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	err := c.finish(ctx, func() {
 		o.maintainNow(ctx)
-		problem = d.run(ctx, valid)
-		d.sends.Wait()
-	}()
-	err := d.finish(ctx, done)
-	if err != nil {
-		return d.known(keys), err
+		problem = c.deliver(ctx, validKeys(keys))
+	})
+	delivered, others := c.delivered(keys)
+	if err != nil { // some sends may have been left behind
+		delivered.Busy, delivered.More, delivered.RetryAfter = others, true, busyWait
+		return delivered, err
 	}
-	delivered, lookup := d.delivered(ctx, keys)
-	if err = problem; err == nil {
-		err = lookup
+	err = c.lookUp(ctx, others, &delivered)
+	if problem != nil {
+		err = problem
+	}
+	if err != nil {
+		err = fmt.Errorf("outbox: deliver: %w", err)
 	}
 	return delivered, err
 }
 
-// delivery is one call of Deliver.
-type delivery[Tx any] struct{ call[Tx] }
-
-// run claims and sends as many of the keys as it can, one operation after the other.
-func (d *delivery[Tx]) run(ctx context.Context, keys []string) error {
-	found, err := d.find(ctx, keys)
+// deliver claims and sends as many of the keys as it can, one operation after the other.
+func (c *call[Tx]) deliver(ctx context.Context, keys []string) error {
+	found, err := c.find(ctx, keys)
 	if err != nil {
 		return err
 	}
 	slices.SortFunc(found, func(a, b ledger.Entry) int { return cmp.Compare(a.Key, b.Key) }) // a database returns them in any order
-	byOperation := make(map[string][]string)
 	if slices.ContainsFunc(found, func(e ledger.Entry) bool { return e.State == ledger.Pending && e.Late }) {
-		if err := d.expire(ctx); err != nil {
-			return fmt.Errorf("outbox: deliver: %w", err)
+		if err := c.expire(ctx); err != nil {
+			return err
 		}
 	}
+	byOperation := make(map[string][]string)
 	for _, e := range found {
-		if e.Late {
-			continue
-		}
-		if e.State == ledger.Pending {
+		if e.State == ledger.Pending && !e.Late {
 			byOperation[e.Operation] = append(byOperation[e.Operation], e.Key)
 		}
 	}
 	for operation, keys := range byOperation {
-		if err := d.runOperation(ctx, operation, keys); err != nil {
+		if err := c.deliverOperation(ctx, operation, keys); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *delivery[Tx]) runOperation(ctx context.Context, operation string, keys []string) error {
+// deliverOperation claims and sends entries of one operation, until its breaker is open.
+func (c *call[Tx]) deliverOperation(ctx context.Context, operation string, keys []string) error {
 	for len(keys) > 0 && ctx.Err() == nil {
-		want := min(len(keys), d.inFlight, keyBatch)
-		if d.rate != nil {
+		want := min(len(keys), c.inFlight, keyBatch)
+		if c.rate != nil {
 			want = 1
 		}
-		n := d.limit.Claims(ctx, want)
+		n := c.limit.Claims(ctx, want)
 		if n == 0 {
 			return nil
 		}
-		pass := d.breakers.Admit(operation, n, time.Now())
-		d.limit.EndClaims(n - pass.N)
+		pass := c.breakers.Admit(operation, n, time.Now())
+		c.limit.EndClaims(n - pass.N)
 		switch {
 		case pass.N == 0 && pass.Open:
 			return nil
@@ -108,41 +99,30 @@ func (d *delivery[Tx]) runOperation(ctx context.Context, operation string, keys 
 			}
 			continue
 		}
-		if d.rate != nil {
-			if err := d.askLimiter(ctx); err != nil {
-				d.limit.EndClaims(pass.N)
-				d.breakers.GiveBack(pass, pass.N)
-				return limiterError(ctx, err)
+		if c.rate != nil {
+			if err := c.askLimiter(ctx); err != nil {
+				c.limit.EndClaims(pass.N)
+				c.breakers.GiveBack(pass, pass.N)
+				return err
 			}
 		}
-		if _, err := d.claim(ctx, pass, ledger.Claim{Keys: keys[:pass.N]}); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("outbox: deliver: %w", err)
+		if _, err := c.claim(ctx, pass, ledger.Claim{Keys: keys[:pass.N]}); err != nil {
+			return err
 		}
 		keys = keys[pass.N:]
 		if pass.Probe() {
-			d.sends.Wait()
+			c.sends.Wait()
 		}
 	}
 	return nil
 }
 
-// limiterError returns nil if the limiter returned because ctx has ended.
-func limiterError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return fmt.Errorf("outbox: deliver: %w", err)
-}
-
 // find returns the entries with these keys.
-func (d *delivery[Tx]) find(ctx context.Context, keys []string) (found []ledger.Entry, err error) {
+func (c *call[Tx]) find(ctx context.Context, keys []string) (found []ledger.Entry, err error) {
 	for batch := range slices.Chunk(keys, keyBatch) {
-		entries, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) { return d.ledger.Find(ctx, batch) })
+		entries, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) { return c.ledger.Find(ctx, batch) })
 		if err != nil {
-			return nil, fmt.Errorf("outbox: deliver: %w", err)
+			return nil, err
 		}
 		found = append(found, entries...)
 	}
@@ -152,91 +132,56 @@ func (d *delivery[Tx]) find(ctx context.Context, keys []string) (found []ledger.
 // busyWait is how long to wait for entries that another call or process has claimed.
 const busyWait = 500 * time.Millisecond
 
-// known returns the states of the entries that this call has recorded. The others are
-// busy: their sends have been left behind.
-func (d *delivery[Tx]) known(keys []string) Delivered {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	all := Delivered{More: true, RetryAfter: busyWait}
+// delivered returns the states of the entries that this call has recorded, and the keys of the
+// others.
+func (c *call[Tx]) delivered(keys []string) (all Delivered, others []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, key := range keys {
-		if state, ok := d.recorded[key]; ok && state != ledger.Pending {
-			all.add(key, ledger.Entry{State: state}, true)
+		if state, ok := c.recorded[key]; ok && state != ledger.Pending {
+			all.add(key, ledger.Entry{State: state})
 		} else {
-			all.Busy = append(all.Busy, key)
+			others = append(others, key)
 		}
 	}
-	return all
+	return all, others
 }
 
-// delivered returns the states of the entries. It looks up those that this call has not
-// recorded itself.
-func (d *delivery[Tx]) delivered(ctx context.Context, keys []string) (all Delivered, err error) {
-	var others []string
-	for _, key := range keys {
-		if state, ok := d.recorded[key]; ok && state != ledger.Pending {
-			all.add(key, ledger.Entry{State: state}, true)
-			continue
-		}
-		others = append(others, key)
-	}
-	valid, _ := validKeys(others)
-	found, err := d.find(ctx, valid)
-	if err != nil || len(others) == 0 {
-		return all, err
-	}
-	paused, err := d.paused(ctx, found)
+// lookUp adds the states of entries that this call has not recorded.
+func (c *call[Tx]) lookUp(ctx context.Context, keys []string, all *Delivered) error {
+	found, err := c.find(ctx, validKeys(keys))
 	if err != nil {
-		return all, err
+		return err
+	}
+	var paused []string
+	if slices.ContainsFunc(found, func(e ledger.Entry) bool { return e.State == ledger.Pending }) {
+		if paused, err = withTimeout(ctx, c.ledger.Paused); err != nil {
+			return err
+		}
 	}
 	byKey := make(map[string]ledger.Entry, len(found))
 	for _, e := range found {
 		byKey[e.Key] = e
 	}
-	for _, key := range others {
-		e, ok := byKey[key]
-		if ok && e.State == ledger.Pending && slices.Contains(paused, e.Operation) {
+	for _, key := range keys {
+		switch e, ok := byKey[key]; {
+		case !ok:
+			all.Unknown = append(all.Unknown, key)
+		case e.State == ledger.Pending && slices.Contains(paused, e.Operation):
 			all.Paused = append(all.Paused, key)
-			continue
+		default:
+			e.DueIn = max(e.DueIn, c.breakers.Wait(e.Operation, time.Now()))
+			all.add(key, e)
 		}
-		if ok {
-			e.DueIn = max(e.DueIn, d.breakers.Wait(e.Operation, time.Now()))
-		}
-		all.add(key, e, ok)
 	}
-	switch {
-	case len(all.Busy) == 0:
-	case len(all.Later) == 0:
+	if len(all.Busy) > 0 && (len(all.Later) == 0 || all.RetryAfter > busyWait) {
 		all.RetryAfter = busyWait
-	default:
-		all.RetryAfter = min(all.RetryAfter, busyWait)
 	}
-	return all, nil
+	return nil
 }
 
-// paused returns the operations that are paused, if an entry is pending.
-func (d *delivery[Tx]) paused(ctx context.Context, found []ledger.Entry) ([]string, error) {
-	if !slices.ContainsFunc(found, func(e ledger.Entry) bool { return e.State == ledger.Pending }) {
-		return nil, nil
-	}
-	paused, err := withTimeout(ctx, d.ledger.Paused)
-	if err != nil {
-		return nil, fmt.Errorf("outbox: deliver: %w", err)
-	}
-	return paused, nil
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func (r *Delivered) add(key string, e ledger.Entry, found bool) {
-	if !found {
-		r.Unknown = append(r.Unknown, key)
-		return
-	}
+// add adds the state of an entry.
+func (r *Delivered) add(key string, e ledger.Entry) {
 	switch e.State {
 	case ledger.Accepted:
 		r.Accepted++

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,49 +100,36 @@ func (o *Outbox[Tx]) EnqueueAllTx(ctx context.Context, tx Tx, items ...Item) ([]
 	}
 	// Rows are locked in the order of the keys.
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(items[a].Key, items[b].Key) })
+	inOrder := func(yield func(Item, error) bool) {
+		for _, i := range order {
+			if !yield(items[i], nil) {
+				return
+			}
+		}
+	}
 	all := make([]Entry, len(items))
 	var added []int64
-	for len(order) > 0 {
-		n, err := o.enqueueSome(ctx, tx, items, order, all)
-		for _, i := range order[:n] {
-			if all[i].ID != 0 && !all[i].Present {
-				added = append(added, all[i].ID)
+	for batch, err := range o.batches(ctx, inOrder) {
+		var inserted []ledger.Inserted
+		if err == nil {
+			inserted, err = o.ledger.InsertTx(ctx, tx, batch)
+			err = batchError(batch, err)
+		}
+		for i, in := range inserted {
+			entry, conflict := enqueued(batch[i], in)
+			if conflict != nil {
+				err = cmp.Or(err, conflict)
+			} else if !entry.Present {
+				added = append(added, entry.ID)
 			}
+			all[order[i]] = entry
 		}
 		if err != nil {
 			return nil, errors.Join(err, o.takeBack(ctx, tx, added))
 		}
-		order = order[n:]
+		order = order[len(batch):]
 	}
 	return all, nil
-}
-
-// enqueueSome adds the first items of an order, as many as fit into one statement, and
-// returns how many. It sets their entries in all.
-func (o *Outbox[Tx]) enqueueSome(ctx context.Context, tx Tx, items []Item, order []int, all []Entry) (n int, err error) {
-	var batch []ledger.NewEntry
-	for size := 0; n < len(order) && n < enqueueBatch; n++ {
-		entry, err := o.newEntry(ctx, items[order[n]])
-		if err != nil {
-			return 0, keyed("enqueue", items[order[n]].Key, err)
-		}
-		if size += len(entry.Body); size > enqueueBytes && n > 0 {
-			break
-		}
-		batch = append(batch, entry)
-	}
-	inserted, err := o.ledger.InsertTx(ctx, tx, batch)
-	if err != nil {
-		return 0, fmt.Errorf("outbox: enqueue %d entries, the first of which is %q: %w", len(batch), batch[0].Key, err)
-	}
-	for i, in := range inserted {
-		entry, conflict := enqueued(batch[i], in)
-		if conflict != nil && err == nil {
-			err = conflict
-		}
-		all[order[i]] = entry
-	}
-	return n, err
 }
 
 // takeBack deletes entries that the same transaction has added.
@@ -156,11 +144,56 @@ func (o *Outbox[Tx]) takeBack(ctx context.Context, tx Tx, ids []int64) error {
 }
 
 const (
-	// enqueueBatch is how many entries EnqueueAll adds in one transaction.
+	// enqueueBatch is how many entries one statement adds.
 	enqueueBatch = 1000
 	// enqueueBytes is how large the bodies of these entries may be together.
 	enqueueBytes = 4 << 20
 )
+
+// batches yields the entries to add in batches for one statement each. With the last batch, it
+// yields the error that ended the sequence.
+func (o *Outbox[Tx]) batches(ctx context.Context, items iter.Seq2[Item, error]) iter.Seq2[[]ledger.NewEntry, error] {
+	return func(yield func([]ledger.NewEntry, error) bool) {
+		var batch []ledger.NewEntry
+		size := 0
+		next := func() bool {
+			more := yield(batch, nil)
+			clear(batch)
+			batch, size = batch[:0], 0
+			return more
+		}
+		for item, err := range items {
+			var entry ledger.NewEntry
+			if err != nil {
+				err = fmt.Errorf("outbox: enqueue: %w", err)
+			} else if entry, err = o.newEntry(ctx, item); err != nil {
+				err = keyed("enqueue", item.Key, err)
+			}
+			if err != nil {
+				yield(batch, err)
+				return
+			}
+			if len(batch) > 0 && size+len(entry.Body) > enqueueBytes && !next() {
+				return
+			}
+			batch, size = append(batch, entry), size+len(entry.Body)
+			if len(batch) == enqueueBatch && !next() {
+				return
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
+}
+
+// batchError adds to an error what could not be added.
+func batchError(batch []ledger.NewEntry, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("outbox: enqueue %d entries, the first of which is %q: %w", len(batch), batch[0].Key, err)
+}
 
 // EnqueueAll adds the items of a sequence in batches of up to 1000 items and 4 MiB; a
 // larger item is a batch by itself. Each batch is a transaction. EnqueueAll returns how many
@@ -175,52 +208,14 @@ func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error])
 	if seq == nil {
 		return 0, 0, errors.New("outbox: enqueue: seq must not be nil")
 	}
-	var batch []ledger.NewEntry
-	size := 0
-	add := func() error {
+	for batch, ended := range o.batches(ctx, seq) {
 		a, p, err := o.addBatch(ctx, batch)
-		clear(batch)
-		added, present, batch, size = added+a, present+p, batch[:0], 0
-		return err
-	}
-	next, stop := iter.Pull2(seq)
-	defer stop()
-	for {
-		item, err, more := next()
-		if !more {
-			err = add()
+		added, present = added+a, present+p
+		if err = errors.Join(err, ended); err != nil {
 			return added, present, err
 		}
-		if err != nil {
-			err = afterBatch(add(), fmt.Errorf("outbox: enqueue: %w", err))
-			return added, present, err
-		}
-		entry, err := o.newEntry(ctx, item)
-		if err != nil {
-			err = afterBatch(add(), keyed("enqueue", item.Key, err))
-			return added, present, err
-		}
-		if size+len(entry.Body) > enqueueBytes {
-			if err := add(); err != nil {
-				return added, present, err
-			}
-		}
-		size += len(entry.Body)
-		if batch = append(batch, entry); len(batch) == enqueueBatch {
-			if err := add(); err != nil {
-				return added, present, err
-			}
-		}
 	}
-}
-
-// afterBatch joins the error of adding the last batch, if there is one, with the error
-// that ended the sequence.
-func afterBatch(adding, ended error) error {
-	if adding != nil {
-		return errors.Join(adding, ended)
-	}
-	return ended
+	return added, present, nil
 }
 
 func (o *Outbox[Tx]) addBatch(ctx context.Context, batch []ledger.NewEntry) (added, present int, err error) {
@@ -229,23 +224,20 @@ func (o *Outbox[Tx]) addBatch(ctx context.Context, batch []ledger.NewEntry) (add
 	}
 	inserted, err := o.ledger.Insert(ctx, batch)
 	if err != nil {
-		return 0, 0, fmt.Errorf("outbox: enqueue %d entries, the first of which is %q: %w", len(batch), batch[0].Key, err)
+		return 0, 0, batchError(batch, err)
 	}
 	o.wake()
-	var conflict error
 	for i, in := range inserted {
-		_, err := enqueued(batch[i], in)
-		switch {
-		case err != nil && conflict == nil:
-			conflict = err
-		case err != nil:
+		switch _, conflict := enqueued(batch[i], in); {
+		case conflict != nil:
+			err = cmp.Or(err, conflict)
 		case in.Present:
 			present++
 		default:
 			added++
 		}
 	}
-	return added, present, conflict
+	return added, present, err
 }
 
 // enqueued returns the entry that was added or found, unless it has a different request.

@@ -84,7 +84,7 @@ func TestDeliverReturnsWhenTheStoreIsClosed(t *testing.T) {
 	o := newBox(t, store, service.client(t), nil)
 	enqueue(t, o, "order")
 	_, err = o.Deliver(context.Background(), "order")
-	require.ErrorContains(t, err, "the outcome of 1 entry could not be recorded, so the entry becomes unclear")
+	require.ErrorContains(t, err, "the outcomes of entries (1) could not be recorded, so they become unclear")
 	require.ErrorContains(t, err, "the store is closed")
 }
 

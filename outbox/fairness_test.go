@@ -83,30 +83,30 @@ func TestALockedEntryStopsNoOthers(t *testing.T) {
 	}
 }
 
-func TestADeletedEventDoesNotStarveTheOthers(t *testing.T) {
+func TestDeniedEntriesGetAnEighthOfTheClaims(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
+		good := 0
 		service.set(func(key string) response {
-			if strings.HasPrefix(key, "deleted") {
+			if strings.HasPrefix(key, "denied") {
 				return missing
 			}
+			good++
 			return accept
 		})
-		o := db.new(t, service.client(t), outbox.Fast())
-		warmUp(t, o)
-		var deleted []string
-		for i := range 500 {
-			deleted = append(deleted, fmt.Sprint("deleted ", i))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
+		for i := range 16 {
+			enqueue(t, o, fmt.Sprint("denied ", i))
 		}
-		_, _, err := o.EnqueueAll(t.Context(), items(t, deleted))
+		_, err := o.DeliverDue(t.Context(), 16)
 		require.NoError(t, err)
-		run(t, o)
-		enqueue(t, o, keysOf(40)...)
-		eventually(t, func() bool {
-			counts, err := o.Counts(t.Context())
-			require.NoError(t, err)
-			return counts.Accepted >= warmUps+40
-		})
+		require.Equal(t, 16, service.requests())
+		time.Sleep(500 * time.Millisecond) // all are due again
+		enqueue(t, o, keysOf(32)...)
+		_, err = o.DeliverDue(t.Context(), 32)
+		require.NoError(t, err)
+		assert.Equal(t, 48, service.requests())
+		assert.InDelta(t, 28, good, 1, "7 of 8")
 	})
 }
 

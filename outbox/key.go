@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,17 +29,12 @@ func keyProblem(key string) string {
 	return ""
 }
 
-// validKeys separates the valid keys from the others. A database might read an invalid
-// key as the key of some entry.
-func validKeys(keys []string) (valid, invalid []string) {
-	for _, key := range keys {
-		if keyProblem(key) == "" {
-			valid = append(valid, key)
-		} else {
-			invalid = append(invalid, key)
-		}
-	}
-	return valid, invalid
+// validKeys returns the valid keys in order, each once. A database might read an invalid key
+// as the key of some entry.
+func validKeys(keys []string) []string {
+	valid := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return keyProblem(key) != "" })
+	slices.Sort(valid)
+	return slices.Compact(valid)
 }
 
 // keyed returns an error about the entry with the key.

@@ -32,15 +32,12 @@ const (
 	maintenanceBatch = 200
 	// purgeTime limits a purge. What is left is deleted after the next sweep.
 	purgeTime = time.Second
-	// reportedClaims is the largest number of entries of others that is logged.
-	reportedClaims = 1000
 )
 
 // maintain sweeps and purges until ctx ends. The purge comes last, so that it delays nothing.
 func (o *Outbox[Tx]) maintain(ctx context.Context) {
 	ticker := time.NewTicker(o.timing.sweepEvery)
 	defer ticker.Stop()
-	o.reportClaimed(ctx)
 	var purged time.Time
 	for {
 		o.maintainNow(ctx)
@@ -53,22 +50,6 @@ func (o *Outbox[Tx]) maintain(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
-}
-
-// reportClaimed logs that other processes have claimed entries, perhaps before a crash.
-func (o *Outbox[Tx]) reportClaimed(ctx context.Context) {
-	claimed, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) {
-		return o.ledger.List(ctx, ledger.Filter{State: ledger.Sending}, 0, reportedClaims)
-	})
-	if err != nil || len(claimed) == 0 {
-		return
-	}
-	var left time.Duration
-	for _, e := range claimed {
-		left = max(left, e.LeaseLeft)
-	}
-	o.logger.Info("outbox: other processes have claimed entries; those whose process is gone become unclear when their leases end",
-		"entries", len(claimed), "until", time.Now().Add(left))
 }
 
 // maintainNow rejects entries whose time is over, and sweeps, if that is due.

@@ -27,13 +27,8 @@ import (
 func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &runner[Tx]{call: call[Tx]{Outbox: o, returns: true}}
-	var endWatching func() bool
-	r.stop, endWatching = record.StopOf(ctx)
-	defer endWatching()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	r := &runner[Tx]{call: &call[Tx]{Outbox: o, stop: record.StopOf(ctx), returns: true}}
+	err := r.finish(ctx, func() {
 		var maintenance sync.WaitGroup
 		maintenance.Go(func() { o.maintain(ctx) })
 		for ctx.Err() == nil && !r.closed {
@@ -41,9 +36,8 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 		}
 		cancel()
 		maintenance.Wait()
-		r.sends.Wait()
-	}()
-	switch err := r.finish(ctx, done); {
+	})
+	switch {
 	case err != nil:
 		return err
 	case r.closed:
@@ -56,7 +50,7 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 
 // runner claims what is due, for Run and DeliverDue. Only its loop uses it.
 type runner[Tx any] struct {
-	call[Tx]
+	*call[Tx]
 	classes  map[ledger.Class]*class
 	looked   time.Time // when every class was last looked at from its start
 	turn     int       // counts the claims
@@ -142,7 +136,7 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 	case p.claimed == 0:
 		p.wait = time.Nanosecond // for the other classes
 	case slices.ContainsFunc(due, func(d ledger.Due) bool { return d.Lane != due[0].Lane }):
-		if chosen.Lane == r.first(due) {
+		if chosen.Lane == firstLane(due) {
 			r.favored += p.claimed
 		} else {
 			r.favored = max(r.favored-(othersShare-1)*p.claimed, 0)
@@ -225,21 +219,24 @@ func (r *runner[Tx]) lookFromStart(now time.Time) {
 	r.looked = now
 }
 
-// first returns the first lane of which entries are due.
-func (r *runner[Tx]) first(due []ledger.Due) ledger.Lane {
+// firstLane returns the first lane of which entries are due.
+func firstLane(due []ledger.Due) ledger.Lane {
 	return slices.MinFunc(due, func(a, b ledger.Due) int { return cmp.Compare(a.Lane, b.Lane) }).Lane
 }
 
 // admit returns the class to claim from: of the first lane, or now and then of another one,
 // that whose turn was longest ago. It leaves out classes whose breakers permit nothing.
 func (r *runner[Tx]) admit(due []ledger.Due, n int) (ledger.Class, breaker.Pass) {
-	first := r.first(due)
+	first := firstLane(due)
 	owed := r.favored / (othersShare - 1) // to the other lanes
-	slices.SortFunc(due, func(a, b ledger.Due) int {
-		if inFirst := a.Lane == first; inFirst != (b.Lane == first) {
-			return order(inFirst == (owed == 0))
+	rank := func(d ledger.Due) int {
+		if (d.Lane == first) == (owed == 0) {
+			return 0
 		}
-		return cmp.Compare(r.classes[a.Class].turn, r.classes[b.Class].turn)
+		return 1
+	}
+	slices.SortFunc(due, func(a, b ledger.Due) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(r.classes[a.Class].turn, r.classes[b.Class].turn))
 	})
 	blocked := breaker.Pass{Open: true, Wait: time.Hour}
 	for _, d := range due {
@@ -257,21 +254,11 @@ func (r *runner[Tx]) admit(due []ledger.Due, n int) (ledger.Class, breaker.Pass)
 	return ledger.Class{}, blocked
 }
 
-// order sorts what is true first.
-func order(first bool) int {
-	if first {
-		return -1
-	}
-	return 1
-}
-
 // wait waits until the limit has passed, entries were added, or changed is closed.
 func (r *runner[Tx]) wait(ctx context.Context, limit time.Duration, changed <-chan struct{}) {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(limit):
 	case <-changed:
 	case <-r.woken:
 	}
@@ -290,11 +277,9 @@ func (r *runner[Tx]) databaseFailed(ctx context.Context, a interface{ Failed(err
 	a.Failed(err)
 	r.failures++
 	r.failure = err
-	timer := time.NewTimer(min(50*time.Millisecond<<min(r.failures, 10), 5*time.Second))
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(min(50*time.Millisecond<<min(r.failures, 10), 5*time.Second)):
 	}
 }
 
@@ -308,19 +293,12 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 	if limit < 1 {
 		return Delivered{}, errors.New("outbox: deliver: limit must be positive")
 	}
-	r := &runner[Tx]{call: call[Tx]{Outbox: o, recorded: make(map[string]ledger.State)}}
-	var endWatching func() bool
-	r.stop, endWatching = record.StopOf(ctx)
-	defer endWatching()
+	r := &runner[Tx]{call: o.newCall(ctx)}
 	var last progress
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	err := r.finish(ctx, func() {
 		o.maintainNow(ctx)
 		last = r.sendDue(ctx, limit)
-		r.sends.Wait()
-	}()
-	err := r.finish(ctx, done)
+	})
 	ended := err == nil // or else the goroutine may still be running
 	switch {
 	case !ended:
@@ -333,7 +311,7 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 	defer r.mu.Unlock()
 	var delivered Delivered
 	for key, state := range r.recorded {
-		delivered.add(key, ledger.Entry{State: state}, true)
+		delivered.add(key, ledger.Entry{State: state})
 	}
 	slices.Sort(delivered.Later)
 	delivered.More, delivered.RetryAfter = delivered.More || !ended, 0

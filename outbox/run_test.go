@@ -305,7 +305,7 @@ func TestRunReportsOutcomesThatItCouldNotRecord(t *testing.T) {
 	go func() { ended <- o.Run(ctx) }()
 	eventually(t, func() bool { return service.requests() == 5 })
 	cancel()
-	require.EqualError(t, <-ended, "outbox: the outcomes of 5 entries could not be recorded, so the entries become unclear: broken")
+	require.EqualError(t, <-ended, "outbox: the outcomes of entries (5) could not be recorded, so they become unclear: broken")
 }
 
 func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {

@@ -24,9 +24,14 @@ type call[Tx any] struct {
 	sends   sync.WaitGroup
 
 	mu         sync.Mutex
-	recorded   map[string]ledger.State // what became of the entries that this call has sent
+	recorded   map[string]ledger.State // what became of the entries that Deliver or DeliverDue has sent
 	unrecorded int
 	err        error
+}
+
+// newCall returns a call of Deliver or DeliverDue.
+func (o *Outbox[Tx]) newCall(ctx context.Context) *call[Tx] {
+	return &call[Tx]{Outbox: o, stop: record.StopOf(ctx), recorded: make(map[string]ledger.State)}
 }
 
 // batch is a batch of entries that this process may send.
@@ -225,32 +230,29 @@ func (o *Outbox[Tx]) settled(ctx context.Context, e Entry) {
 	})
 }
 
-// finish waits until done is closed, after the stop for as long as a request and its
-// outcome may take. What still hangs then is left behind.
-func (c *call[Tx]) finish(ctx context.Context, done <-chan struct{}) error {
+// finish does the work of a call and waits for its sends, after the stop for as long as a
+// request and its outcome may take. What still hangs then is left behind.
+func (c *call[Tx]) finish(ctx context.Context, work func()) error {
+	defer c.stop.End()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work()
+		c.sends.Wait()
+	}()
 	select {
 	case <-done:
 	case <-ctx.Done():
-		timer := time.NewTimer(c.sendTimeout + c.timing.stopGrace)
-		defer timer.Stop()
 		select {
 		case <-done:
-		case <-timer.C:
+		case <-time.After(c.sendTimeout + c.timing.stopGrace):
 			return errors.New("outbox: stopped without waiting any longer; entries whose outcomes are not recorded become unclear")
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.unrecorded > 0 {
-		return unrecordedError(c.unrecorded, c.err)
+		return fmt.Errorf("outbox: the outcomes of entries (%d) could not be recorded, so they become unclear: %w", c.unrecorded, c.err)
 	}
 	return nil
-}
-
-// unrecordedError is what Run and Deliver return for outcomes that could not be recorded.
-func unrecordedError(n int, err error) error {
-	if n == 1 {
-		return fmt.Errorf("outbox: the outcome of 1 entry could not be recorded, so the entry becomes unclear: %w", err)
-	}
-	return fmt.Errorf("outbox: the outcomes of %d entries could not be recorded, so the entries become unclear: %w", n, err)
 }

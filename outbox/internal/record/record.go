@@ -167,16 +167,21 @@ func (r *Recorder) giveUp(batch []*recording, err error) (left []*recording) {
 // Stop knows when a context ended.
 type Stop struct {
 	ctx context.Context // nil if there is no stop
+	end func() bool
 
 	mu      sync.Mutex
 	stopped time.Time
 }
 
-// StopOf notes the time at which a context ends, until end is called.
-func StopOf(ctx context.Context) (s *Stop, end func() bool) {
-	s = &Stop{ctx: ctx}
-	return s, context.AfterFunc(ctx, func() { s.Since(time.Time{}) })
+// StopOf notes the time at which a context ends, until End is called.
+func StopOf(ctx context.Context) *Stop {
+	s := &Stop{ctx: ctx}
+	s.end = context.AfterFunc(ctx, func() { s.Since(time.Time{}) })
+	return s
 }
+
+// End gives up the notice of the end of the context.
+func (s *Stop) End() { s.end() }
 
 // Happened reports whether the context has ended, even if the clock has not advanced since.
 func (s *Stop) Happened() bool {

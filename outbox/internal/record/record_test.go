@@ -64,8 +64,8 @@ func TestAnOutcomeIsRecordedAtOnceWhenNoOthersArrive(t *testing.T) {
 func TestAStopHasHappenedEvenIfTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		stop, end := StopOf(ctx)
-		defer end()
+		stop := StopOf(ctx)
+		defer stop.End()
 		assert.False(t, stop.Happened())
 		cancel()
 		assert.True(t, stop.Happened())
