@@ -66,10 +66,10 @@ func TestDocumentedOperationsAreThoseThatAMethodCalls(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			call := methods[method].call
 			require.NotNil(t, call, "add it to internal/kit/scripted/operations.go")
-			recorder := scripted.NewRecorder(`HTTP/1.1 200 OK` + "\n\n" + `{"success": true, "data": null}`)
-			_ = call(t.Context(), recorder.Dial(t, atTheRoot))
+			rec := &recorder{response: `HTTP/1.1 200 OK` + "\n\n" + `{"success": true, "data": null}`}
+			_ = call(t.Context(), rec.dial(t, atTheRoot))
 			var called []string
-			for _, request := range recorder.Recorded() {
+			for _, request := range rec.recorded() {
 				called = append(called, operationOf(t, request, ""))
 			}
 			assert.Equal(t, documented, called)
@@ -315,9 +315,9 @@ func TestParamsAreNotModifiedByAnyCall(t *testing.T) {
 	for name, build := range everyRequest() {
 		t.Run(name, func(t *testing.T) {
 			request, untouched := build(), build()
-			recorder := scripted.NewRecorder(`HTTP/1.1 200 OK` + "\n\n" + `{"success": true, "data": null}`)
-			_ = request.Call(t.Context(), recorder.Dial(t, atTheRoot))
-			assert.Len(t, recorder.Recorded(), 1, "the call got as far as the wire")
+			rec := &recorder{response: `HTTP/1.1 200 OK` + "\n\n" + `{"success": true, "data": null}`}
+			_ = request.Call(t.Context(), rec.dial(t, atTheRoot))
+			assert.Len(t, rec.recorded(), 1, "the call got as far as the wire")
 			assert.Equal(t, untouched.Params, request.Params)
 			assert.Equal(t, wholeArrays(reflect.ValueOf(untouched.Params)), wholeArrays(reflect.ValueOf(request.Params)))
 		})

@@ -24,24 +24,24 @@ func TestPreparedIsTheRequestThatTheMethodSends(t *testing.T) {
 	for _, send := range scripted.Sends() {
 		for i, build := range send.Requests {
 			t.Run(fmt.Sprint(send.Name, " ", i), func(t *testing.T) {
-				recorder := scripted.NewRecorder("HTTP/1.1 200 OK\n\n" + `{"success": true, "data": {"id": "event-1"}}`)
-				client := recorder.Dial(t, atTheRoot)
+				rec := &recorder{response: "HTTP/1.1 200 OK\n\n" + `{"success": true, "data": {"id": "event-1"}}`}
+				client := rec.dial(t, atTheRoot)
 				request := build()
 				require.NoError(t, request.Call(t.Context(), client))
-				sent := recorder.Recorded()
+				sent := rec.recorded()
 
 				p, err := request.Prepare()
 				require.NoError(t, err)
 				assert.Equal(t, send.Name, p.Operation())
 				assert.Equal(t, send.Method, p.Method())
 				assert.Equal(t, send.Path, p.Path())
-				assert.Empty(t, recorder.Recorded(), "Prepare sends nothing")
+				assert.Empty(t, rec.recorded(), "Prepare sends nothing")
 
 				for _, p := range []*messaging.Prepared{p, stored(t, p.Operation(), string(p.Body()))} {
 					response, err := client.Send(t.Context(), p)
 					require.NoError(t, err)
 					assert.JSONEq(t, `{"id": "event-1"}`, string(response.Data))
-					assert.Equal(t, sent, recorder.Recorded())
+					assert.Equal(t, sent, rec.recorded())
 				}
 			})
 		}

@@ -34,12 +34,12 @@ func TestWire(t *testing.T) {
 		t.Run(exchange.name, func(t *testing.T) {
 			answer, err := os.ReadFile(exchange.responsePath())
 			require.NoError(t, err)
-			recorder := scripted.NewRecorder(string(answer))
+			rec := &recorder{response: string(answer)}
 
-			got, err := exchange.call(t.Context(), recorder.Dial(t, exchange.base, exchange.options...))
+			got, err := exchange.call(t.Context(), rec.dial(t, exchange.base, exchange.options...))
 			require.NoError(t, err)
 
-			requests := recorder.Recorded()
+			requests := rec.recorded()
 			require.Len(t, requests, 1, "requests for one call")
 			if *updateGoldens {
 				require.NoError(t, os.WriteFile(exchange.requestPath(), []byte(requests[0]), 0o644))

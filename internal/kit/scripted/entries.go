@@ -38,11 +38,10 @@ type List struct {
 	Request func() Request
 	// New returns a record without values.
 	New func() Model
-	// Page returns the page at a cursor. All and Pages return the ids of the records.
+	// Page returns the page at a cursor. All returns the ids of the records.
 	Page func(ctx context.Context, c *messaging.Client, perPage int, cursor string,
 		opts ...messaging.RequestOption) (*messaging.Page[Model], error)
-	All   func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error]
-	Pages func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[[]string, error]
+	All func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error]
 }
 
 // Request is one call, and its params.
@@ -151,15 +150,17 @@ func listOf[T, P any, M interface {
 		return asModels[T, M](of.of(c).List(ctx, of.params(perPage, cursor), opts...))
 	}
 	l.All = func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
-		return mapped(of.of(c).All(ctx, of.params(0, cursor), opts...), of.id)
-	}
-	l.Pages = func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[[]string, error] {
-		return mapped(of.of(c).Pages(ctx, of.params(0, cursor), opts...), func(p *messaging.Page[T]) (ids []string) {
-			for _, item := range p.Items {
-				ids = append(ids, of.id(item))
+		return func(yield func(string, error) bool) {
+			for item, err := range of.of(c).All(ctx, of.params(0, cursor), opts...) {
+				id := ""
+				if err == nil {
+					id = of.id(item)
+				}
+				if !yield(id, err) {
+					return
+				}
 			}
-			return ids
-		})
+		}
 	}
 	l.Request = func() Request {
 		p := of.params(7, "")
@@ -174,7 +175,7 @@ func listOf[T, P any, M interface {
 			return err
 		},
 		name + ".Pages": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := messaging.Collect(l.Pages(ctx, c, "", opts...))
+			_, err := messaging.Collect(of.of(c).Pages(ctx, of.params(0, ""), opts...))
 			return err
 		},
 		name + ".All": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
@@ -196,21 +197,6 @@ func asModels[T any, M interface {
 		models.Items = append(models.Items, M(&p.Items[i]))
 	}
 	return models, err
-}
-
-// mapped applies a function to each value before an error.
-func mapped[A, B any](seq iter.Seq2[A, error], to func(A) B) iter.Seq2[B, error] {
-	return func(yield func(B, error) bool) {
-		for a, err := range seq {
-			var b B
-			if err == nil {
-				b = to(a)
-			}
-			if !yield(b, err) {
-				return
-			}
-		}
-	}
 }
 
 // orNil returns a nil pointer as a nil interface.

@@ -1,4 +1,4 @@
-package scripted
+package messaging_test
 
 import (
 	"bufio"
@@ -16,18 +16,15 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// Recorder is a transport that gives one response to every request, and writes down each
+// recorder is a transport that gives one response to every request, and writes down each
 // request as the text of a golden file.
-type Recorder struct {
+type recorder struct {
 	response string
 	requests []string
 }
 
-// NewRecorder returns a recorder that gives the response with the given text.
-func NewRecorder(response string) *Recorder { return &Recorder{response: response} }
-
-// Dial returns a client whose requests are recorded.
-func (r *Recorder) Dial(tb testing.TB, base string, opts ...messaging.Option) *messaging.Client {
+// dial returns a client whose requests are recorded.
+func (r *recorder) dial(tb testing.TB, base string, opts ...messaging.Option) *messaging.Client {
 	tb.Helper()
 	client, err := messaging.NewClient(base, "wire-key", append(opts, messaging.WithHTTPClient(&http.Client{Transport: r}))...)
 	require.NoError(tb, err)
@@ -35,7 +32,7 @@ func (r *Recorder) Dial(tb testing.TB, base string, opts ...messaging.Option) *m
 }
 
 // RoundTrip records what net/http writes to a connection.
-func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	var written bytes.Buffer
 	if err := req.Write(&written); err != nil {
 		return nil, err
@@ -52,8 +49,8 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.ReadResponse(bufio.NewReader(strings.NewReader(r.response)), req)
 }
 
-// Recorded returns the requests since the last call of it.
-func (r *Recorder) Recorded() []string {
+// recorded returns the requests since the last call of it.
+func (r *recorder) recorded() []string {
 	requests := r.requests
 	r.requests = nil
 	return requests
