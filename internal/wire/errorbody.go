@@ -71,7 +71,9 @@ func ReadErrorBody(body []byte) ErrorBody {
 	r.Reset(body)
 	switch r.Kind() {
 	case Object, Array, String:
-		document := r.tree()
+		t := tree{Reader: r}
+		t.read("", 0)
+		document := t.nodes[0]
 		if success, ok := document.member("success"); ok && success.kind == Bool && c.Form == JSON {
 			c.Form = FromService
 		}
@@ -135,43 +137,43 @@ func (n node) members(yield func(node) bool) {
 	}
 }
 
-// tree reads a document up to where it is no longer valid JSON. The nodes belong to r.
-func (r *Reader) tree() node {
-	r.readNode("", 0)
-	return r.nodes[0]
+// tree reads a document up to where it is no longer valid JSON.
+type tree struct {
+	*Reader
+	nodes []node
 }
 
 // maxLevels is how deep the body of an error is read. Without a limit, the paths of nested
 // fields would take many times the memory of the body.
 const maxLevels = 100
 
-func (r *Reader) readNode(key string, level int) {
-	i := len(r.nodes)
-	r.nodes = append(r.nodes, node{key: key, kind: r.Kind()})
+func (t *tree) read(key string, level int) {
+	i := len(t.nodes)
+	t.nodes = append(t.nodes, node{key: key, kind: t.Kind()})
 	var text string
 	if level > maxLevels {
-		r.nodes[i].kind = Null
+		t.nodes[i].kind = Null
 	}
-	switch r.nodes[i].kind {
+	switch t.nodes[i].kind {
 	case Object:
-		_ = r.Object(func(key []byte) error {
-			r.readNode(r.keep(key), level+1)
+		_ = t.Object(func(key []byte) error {
+			t.read(t.keep(key), level+1)
 			return nil
 		})
 	case Array:
-		_ = r.Array(func(int) error {
-			r.readNode("", level+1)
+		_ = t.Array(func(int) error {
+			t.read("", level+1)
 			return nil
 		})
 	case String:
-		_ = r.String(&text)
+		_ = t.String(&text)
 	case Number, Bool:
-		raw, _ := r.raw()
+		raw, _ := t.raw()
 		text = string(raw)
 	case Null:
-		_ = r.Skip()
+		_ = t.Skip()
 	}
-	r.nodes[i].text, r.nodes[i].below = text, r.nodes[i+1:]
+	t.nodes[i].text, t.nodes[i].below = text, t.nodes[i+1:]
 }
 
 // member returns the first of the named members that is not null.

@@ -30,8 +30,6 @@ type Reader struct {
 	texts strings.Builder
 	names []string
 
-	nodes []node // of the body of an error
-
 	body    bytes.Buffer // the response, if this reader has read it
 	limited io.LimitedReader
 }
@@ -66,10 +64,7 @@ var readers = sync.Pool{New: func() any { return new(Reader) }}
 
 // Readers with larger buffers are not pooled, so that one huge response does not occupy
 // memory permanently.
-const (
-	maxPooledBytes = 4 << 20
-	maxPooledNodes = maxPooledBytes / 64 // bytes each
-)
+const maxPooledBytes = 4 << 20
 
 // NewReader returns a reader from a pool. Free returns it.
 func NewReader() *Reader { return readers.Get().(*Reader) }
@@ -79,9 +74,7 @@ func (r *Reader) Free() {
 	r.json.ResetBytes(nil)
 	r.texts.Reset()
 	r.names = nil
-	clear(r.nodes)
-	r.nodes = r.nodes[:0]
-	if r.body.Cap() > maxPooledBytes || cap(r.scratch) > maxPooledBytes || cap(r.nodes) > maxPooledNodes {
+	if r.body.Cap() > maxPooledBytes || cap(r.scratch) > maxPooledBytes {
 		return
 	}
 	r.body.Reset()
@@ -254,15 +247,11 @@ func (r *Reader) namesIn(target *[]string) error {
 
 // Integer reads an integer in any notation: 20, "20", 20.0, 2e1.
 func (r *Reader) Integer(target *int) error {
-	switch r.Kind() {
-	case Null:
-		return r.scalar(r.json.Null())
-	case Number, String:
-	default:
+	if kind := r.Kind(); kind != Number && kind != String && kind != Null {
 		return r.Unexpected("an integer")
 	}
 	raw, err := r.raw()
-	if err != nil {
+	if err != nil || string(raw) == "null" {
 		return err
 	}
 	n, ok := parseInteger(string(bytes.Trim(raw, `"`)))
@@ -407,13 +396,8 @@ var (
 	errNotBoolean = errors.New("is a number, not a boolean")
 )
 
-// ErrTooLarge is returned for a document that exceeds a limit. It has a type of this module,
-// as every sentinel error that the root exports.
-var ErrTooLarge error = tooLarge{}
-
-type tooLarge struct{}
-
-func (tooLarge) Error() string { return "response too large" }
+// ErrTooLarge is returned for a document that exceeds a limit.
+var ErrTooLarge = errors.New("response too large")
 
 // TooLarge returns ErrTooLarge with a text that names the limit, and what it limits.
 func TooLarge(limited string, limit int64) error {
