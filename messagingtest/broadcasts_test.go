@@ -216,22 +216,6 @@ func TestBroadcastsCreateTheirCustomers(t *testing.T) {
 	}
 }
 
-func TestBroadcastsAreRecordedInOrder(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	for _, subject := range []string{"first", "second", "third"} {
-		post(t, s, emailPath, changed(t, validEmail, `{"subject":"`+subject+`"}`))
-		post(t, s, pushPath, changed(t, validPush, `{"subject":"`+subject+`"}`))
-	}
-	require.Len(t, s.EmailBroadcasts(), 3)
-	require.Len(t, s.PushBroadcasts(), 3)
-	for i, subject := range []string{"first", "second", "third"} {
-		assert.Equal(t, subject, s.EmailBroadcasts()[i].Params.Subject)
-		assert.True(t, s.EmailBroadcasts()[i].Everyone)
-		assert.Equal(t, subject, s.PushBroadcasts()[i].Params.Subject)
-		assert.True(t, s.PushBroadcasts()[i].Everyone)
-	}
-}
-
 func TestBroadcastsAcceptRecipientsAsAnObjectOrAnArray(t *testing.T) {
 	one := `{"type":"segment","segments":["vip"]}`
 	for name, recipients := range map[string]string{"an object": one, "an array": "[" + one + "]"} {

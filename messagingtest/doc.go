@@ -52,6 +52,6 @@
 //   - The value of a timestamp parameter that is not in the form 2006-01-02T15:04:05Z.
 //     Like the service, the server triggers the event and silently ignores the value. It
 //     lists the parameter in the Skipped field of the [Trigger].
-//   - Values for which the service documents no rule: the values of other parameters,
-//     template variables, schedule dates and time zones.
+//   - Values for which the service documents no rule: the values of other parameters, and
+//     template variables.
 package messagingtest

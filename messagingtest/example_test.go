@@ -90,24 +90,6 @@ func ExampleServer_Fail_operation() {
 	// trigger: accepted
 }
 
-func ExampleAnswerLost() {
-	service, err := messagingtest.Start()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer service.Close()
-
-	service.Fail("", 1, messagingtest.AnswerLost())
-	_, err = service.Client().Broadcasts.SendPush(context.Background(), messaging.PushBroadcastParams{
-		Subject: "Sale", Message: "Today only.", To: messaging.AllCustomers(),
-	})
-	fmt.Println("delivery:", messaging.DeliveryOf(err))
-	fmt.Println("sent:", len(service.PushBroadcasts()))
-	// Output:
-	// delivery: unknown
-	// sent: 1
-}
-
 func ExampleServer_Triggers() {
 	service, err := messagingtest.Start()
 	if err != nil {

@@ -3,7 +3,6 @@ package messagingtest_test
 import (
 	"context"
 	"net/http"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -48,7 +47,11 @@ func TestFaultsStatusIsReturnedAndTheRequestIsNotCarriedOut(t *testing.T) {
 	}
 }
 
-func TestFaultsStatusPanicsOnAnInvalidCode(t *testing.T) {
+func TestFaultsPanicOnWhatDoesNotExist(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	for _, op := range []string{"triggered event", "get customer"} {
+		assert.Panics(t, func() { s.Fail(op, 1, messagingtest.AnswerLost()) }, op)
+	}
 	for _, code := range []int{-1, 0, 100, 199, 600, 1000} {
 		assert.Panics(t, func() { messagingtest.Status(code) }, code)
 	}
@@ -185,7 +188,7 @@ func TestFaultsNotReachedIsProvedNotSent(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	client := s.Client()
 	require.NoError(t, pushToAll(t, client), "this leaves an idle connection")
-	s.Fail("", 3, messagingtest.NotReached())
+	s.Fail("", 5, messagingtest.NotReached())
 
 	err := pushToAll(t, client)
 
@@ -195,63 +198,8 @@ func TestFaultsNotReachedIsProvedNotSent(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 	assert.Len(t, s.Requests(), 1)
-	assert.Len(t, s.PushBroadcasts(), 1)
-}
-
-func TestFaultsNotReachedIsRetriedAndCarriedOutOnce(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	s.Fail("", 2, messagingtest.NotReached())
-	require.NoError(t, pushToAll(t, s.Client()))
-	assert.Len(t, s.PushBroadcasts(), 1)
-}
-
-func TestFaultsAreTakenOnceByConcurrentCalls(t *testing.T) {
-	const rounds = 500
-	once := messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1})
-	lost, notReached := messagingtest.AnswerLost(), messagingtest.NotReached()
-	for name, faults := range map[string][2]messagingtest.Fault{
-		"the lost response first": {lost, notReached},
-		"not reached first":       {notReached, lost},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := messagingtest.NewServer(t)
-			client := s.Client(once)
-			for round := 1; round <= rounds; round++ {
-				s.Fail("", 1, faults[0])
-				s.Fail("", 1, faults[1])
-				var calls sync.WaitGroup
-				var deliveries [2]messaging.Delivery
-				for i := range deliveries {
-					calls.Go(func() { deliveries[i] = messaging.DeliveryOf(pushToAll(t, client)) })
-				}
-				calls.Wait()
-				require.ElementsMatch(t, []messaging.Delivery{messaging.DeliveryUnknown, messaging.DeliveryNotSent}, deliveries[:])
-				require.Len(t, s.Requests(), round)
-				require.Len(t, s.PushBroadcasts(), round)
-			}
-			require.NoError(t, pushToAll(t, client), "the queue is empty")
-		})
-	}
-}
-
-func TestFaultsAreTakenInTheOrderOfRequests(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	client := s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-	s.Fail("", 1, messagingtest.Slow(time.Hour))
-	slow := make(chan error, 1)
-	go func() { slow <- pushToAll(t, client) }()
-	require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, 5*time.Minute, time.Millisecond)
-	for _, fault := range []messagingtest.Fault{messagingtest.Status(422), {}, messagingtest.NotReached(), messagingtest.AnswerLost()} {
-		s.Fail("", 1, fault)
-	}
-	var deliveries []messaging.Delivery
-	for range 5 {
-		deliveries = append(deliveries, messaging.DeliveryOf(pushToAll(t, client)))
-	}
-	assert.Equal(t, []messaging.Delivery{messaging.DeliveryRejected, messaging.DeliveryAccepted, messaging.DeliveryNotSent,
-		messaging.DeliveryUnknown, messaging.DeliveryAccepted}, deliveries)
-	s.Close()
-	require.NoError(t, <-slow)
+	require.NoError(t, pushToAll(t, client), "its third attempt reaches the server")
+	assert.Len(t, s.PushBroadcasts(), 2)
 }
 
 func TestFaultsAreNotTakenByRetriesOfNetHTTP(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -113,41 +112,6 @@ func TestServerRefusesAnIncompleteBody(t *testing.T) {
 			assert.Equal(t, test.status, recorder.Code)
 			require.Len(t, s.Requests(), 1)
 			assert.Empty(t, s.Requests()[0].Body, "a partial body is not recorded")
-		})
-	}
-}
-
-func TestServerRefusalsAreDecodedByTheClient(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	client := s.Client()
-	unauthorized, err := messaging.NewClient(s.URL(), "another-key", messaging.WithHTTPClient(http.DefaultClient))
-	require.NoError(t, err)
-	tests := []struct {
-		name string
-		err  func() error
-		want error
-	}{
-		{"401", func() error {
-			_, err := unauthorized.Broadcasts.SendPush(t.Context(), toEveryone)
-			return err
-		}, messaging.ErrUnauthorized},
-		{"404", func() error {
-			_, err := client.Do(t.Context(), messaging.Request{Method: "POST", Path: "/v1/unknown", Body: struct{}{}})
-			return err
-		}, messaging.ErrNotFound},
-		{"422", func() error {
-			_, err := client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{}, messaging.WithoutValidation())
-			return err
-		}, messaging.ErrValidation},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.err()
-			require.ErrorIs(t, err, test.want)
-			assert.Equal(t, messaging.DeliveryRejected, messaging.DeliveryOf(err))
-			var refused *messaging.APIError
-			require.ErrorAs(t, err, &refused)
-			assert.NotEmpty(t, refused.Message)
 		})
 	}
 }

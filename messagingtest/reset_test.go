@@ -5,13 +5,11 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
@@ -82,47 +80,4 @@ func TestResetIsSafeWithARequestInFlight(t *testing.T) {
 	s.Close()
 	assert.Empty(t, s.Requests())
 	assert.Len(t, s.PushBroadcasts(), 1, "it was carried out after the reset")
-}
-
-func TestResetWhileTheServerIsInUse(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	client := s.Client()
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			for round := range 20 {
-				s.Fail("list events", 1, messagingtest.AnswerLost())
-				assert.NoError(t, pushToAll(t, client))
-				if i == 0 && round%5 == 0 {
-					s.Reset()
-				}
-			}
-		})
-	}
-	all.Wait()
-	s.Reset()
-	assert.Empty(t, s.Requests())
-}
-
-func TestResetWhileCustomersAreNamedInBroadcasts(t *testing.T) {
-	s := messagingtest.NewServer(t, messagingtest.IdentifyByEmail())
-	client := s.Client()
-	broadcast := toEveryone
-	broadcast.To = messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		for range 50 {
-			_, err := client.Broadcasts.SendPush(t.Context(), broadcast)
-			assert.NoError(t, err)
-		}
-	}()
-	for {
-		select {
-		case <-sent:
-			return
-		default:
-			s.Reset()
-		}
-	}
 }

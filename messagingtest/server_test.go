@@ -36,32 +36,6 @@ func TestServerCanBeClosedTwice(t *testing.T) {
 	s.Close()
 }
 
-func TestServerKeepsItsRecordsAfterClose(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	_, err := s.Client().Broadcasts.SendPush(t.Context(), toEveryone)
-	require.NoError(t, err)
-	s.Close()
-	assert.Len(t, s.PushBroadcasts(), 1)
-	assert.Len(t, s.Requests(), 1)
-}
-
-func TestServerAcceptsAClientWithItsURLAndKey(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	client, err := messaging.NewClient(s.URL(), s.APIKey(), messaging.WithHTTPClient(http.DefaultClient))
-	require.NoError(t, err)
-	_, err = client.Broadcasts.SendPush(t.Context(), toEveryone)
-	require.NoError(t, err)
-}
-
-func TestServersShareNoState(t *testing.T) {
-	one, other := messagingtest.NewServer(t), messagingtest.NewServer(t)
-	_, err := one.Client().Broadcasts.SendPush(t.Context(), toEveryone)
-	require.NoError(t, err)
-	assert.Len(t, one.PushBroadcasts(), 1)
-	assert.Empty(t, other.PushBroadcasts())
-	assert.Empty(t, other.Requests())
-}
-
 func TestServerHandlerWorksBehindAnotherServerAndAPrefix(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	own := httptest.NewServer(http.StripPrefix("/sandbox", s.Handler()))

@@ -34,13 +34,6 @@ func TestTransactionalMessagesAreListedInTheFormOfTheService(t *testing.T) {
 		get(t, s, "/v1/messaging/transactional").Body)
 }
 
-func TestTransactionalMessagesMayBeAnEmptyList(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	assert.JSONEq(t, `{"success":true,"message":"Transactional Messages fetched successfully","data":[],
-		"meta":{"has_next_page":false,"has_prev_page":false,"next_page_cursor":null,"prev_page_cursor":null,"per_page":20}}`,
-		get(t, s, "/v1/messaging/transactional").Body)
-}
-
 func TestTransactionalMessagesThatWereAddedGetDefaults(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	before := time.Now().Truncate(time.Second)

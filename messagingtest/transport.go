@@ -40,9 +40,7 @@ func (t transport) failToConnect(r *http.Request) error {
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
-	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GetConn != nil {
-		trace.GetConn(r.URL.Host)
-	}
+	httptrace.ContextClientTrace(r.Context()).GetConn(r.URL.Host)
 	return &net.OpError{Op: "dial", Net: "tcp", Addr: t.server.http.Listener.Addr(),
 		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }

@@ -1,15 +1,9 @@
 package messagingtest
 
 import (
-	"context"
-	"errors"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,39 +60,4 @@ func TestTransportTicketIsValidOnceAndUntilAReset(t *testing.T) {
 	s.Fail("", 1, Status(http.StatusGone))
 	assert.Equal(t, http.StatusOK, arrive(s, last))
 	assert.Equal(t, http.StatusGone, arrive(s, ""))
-}
-
-// unread is a body that must not be read.
-type unread struct{ reads, closes int }
-
-func (u *unread) Read([]byte) (int, error) { u.reads++; return 0, io.EOF }
-func (u *unread) Close() error             { u.closes++; return nil }
-
-func TestTransportDoesNotReadARequestThatIsNotReached(t *testing.T) {
-	s := NewServer(t)
-	s.Fail("", 1, NotReached())
-	body, trace := new(unread), ""
-	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
-		GetConn: func(string) { trace += "GetConn " },
-		GotConn: func(httptrace.GotConnInfo) { trace += "GotConn " },
-	})
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL()+"/v1/events", body)
-	require.NoError(t, err)
-
-	response, err := transport{s}.RoundTrip(request)
-
-	assert.Nil(t, response)
-	var dial *net.OpError
-	require.True(t, errors.As(err, &dial))
-	assert.Equal(t, "dial", dial.Op)
-	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
-	assert.Equal(t, unread{reads: 0, closes: 1}, *body)
-	assert.Equal(t, "GetConn ", trace)
-	assert.Empty(t, s.Requests())
-
-	bare := request.Clone(context.Background())
-	bare.Body = nil
-	s.Fail("", 1, NotReached())
-	_, err = transport{s}.RoundTrip(bare)
-	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 }

@@ -77,10 +77,10 @@ func requireKept(t *testing.T, extra map[string]json.RawMessage, member, value s
 
 // reading is a JSON value in the place of a field, and what becomes of it.
 type reading[T any] struct {
-	name    string
-	value   string // JSON, "" to leave the field out
-	want    T
-	problem string // what is said after the path; then there is no want
+	name  string
+	value string // JSON, "" to leave the field out
+	want  T
+	kept  bool // in Extra; then there is no want
 }
 
 func (r reading[T]) title() string {
@@ -112,13 +112,13 @@ func TestDecodeReadsAStringThatMayBeANumber(t *testing.T) {
 		{name: "a lone surrogate", value: `"a\ud800z"`, want: "a\uFFFDz"},
 		{name: "a NUL", value: `"a\u0000z"`, want: "a\x00z"},
 		{name: "a megabyte", value: `"` + strings.Repeat("m", 1<<20) + `"`, want: strings.Repeat("m", 1<<20)},
-		{value: `true`, problem: "is a boolean, not a string"},
-		{value: `{}`, problem: "is an object, not a string"},
-		{value: `["a"]`, problem: "is an array, not a string"},
+		{value: `true`, kept: true},
+		{value: `{}`, kept: true},
+		{value: `["a"]`, kept: true},
 	} {
 		t.Run(row.title(), func(t *testing.T) {
 			event, err := eventIn(t, row.member("id"))
-			if row.problem != "" {
+			if row.kept {
 				requireKept(t, event.Extra, "id", row.value, err)
 				assert.Empty(t, event.ID)
 				return
@@ -148,29 +148,16 @@ func TestDecodeReadsAnIntegerInAnySpelling(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesAnInvalidInteger(t *testing.T) {
-	const notWhole = "is not an integer"
-	for _, row := range []reading[int]{
-		{value: `1.5`, problem: notWhole}, {value: `"1.5"`, problem: notWhole}, {value: `-0.5`, problem: notWhole}, {value: `15e-1`,
-			problem: notWhole},
-		{value: `1e30`, problem: notWhole}, {value: `"1e30"`, problem: notWhole}, {value: `-1e30`, problem: notWhole},
-		{value: `1e999`, problem: notWhole},
-		{value: `9223372036854775808`, problem: notWhole},
-		{name: "a hundred thousand digits", value: strings.Repeat("9", 100_000), problem: notWhole},
-		{name: "a whole number that a float64 rounds", value: `9007199254740994.0`, problem: notWhole},
-		{value: `"Inf"`, problem: notWhole}, {value: `"NaN"`, problem: notWhole}, {value: `"0x1p4"`, problem: notWhole},
-		{value: `"1_0"`, problem: notWhole}, {value: `"+1"`, problem: notWhole},
-		{value: `"x"`, problem: notWhole}, {value: `""`, problem: notWhole}, {value: `" 20"`, problem: notWhole},
-		{value: `"20 "`, problem: notWhole},
-		{value: `"0x14"`, problem: notWhole}, {value: `"1_000"`, problem: notWhole}, {value: `"1,000"`, problem: notWhole},
-		{value: `"NaN"`, problem: notWhole}, {value: `"Infinity"`, problem: notWhole}, {value: `"\"20\""`, problem: notWhole},
-		{value: `true`, problem: "is a boolean, not an integer"},
-		{value: `{}`, problem: "is an object, not an integer"},
-		{value: `[]`, problem: "is an array, not an integer"},
+func TestDecodeKeepsAnInvalidInteger(t *testing.T) {
+	for _, value := range []string{
+		`1.5`, `"1.5"`, `-0.5`, `15e-1`, `1e30`, `"1e30"`, `-1e30`, `1e999`, `9223372036854775808`, strings.Repeat("9", 100_000),
+		`9007199254740994.0`, // a whole number that a float64 rounds
+		`"Inf"`, `"NaN"`, `"Infinity"`, `"0x1p4"`, `"0x14"`, `"1_0"`, `"1,000"`, `"+1"`, `"x"`, `""`, `" 20"`, `"20 "`, `"\"20\""`,
+		`true`, `{}`, `[]`,
 	} {
-		t.Run(row.title(), func(t *testing.T) {
-			message, err := messageIn(t, row.member("total_sent"))
-			requireKept(t, message.Extra, "total_sent", row.value, err)
+		t.Run(value[:min(len(value), 40)], func(t *testing.T) {
+			message, err := messageIn(t, `"total_sent":`+value)
+			requireKept(t, message.Extra, "total_sent", value, err)
 			assert.Zero(t, message.TotalSent)
 		})
 	}
@@ -187,15 +174,15 @@ func TestDecodeReadsABoolean(t *testing.T) {
 	for _, row := range []reading[bool]{
 		{value: `true`, want: true}, {value: `1`, want: true},
 		{value: `false`}, {value: `0`}, {value: `null`}, {name: "a missing boolean is false"},
-		{value: `2`, problem: "is a number, not a boolean"},
-		{value: `-1`, problem: "is a number, not a boolean"},
-		{value: `"true"`, problem: "is a string, not a boolean"},
-		{value: `{}`, problem: "is an object, not a boolean"},
-		{value: `[]`, problem: "is an array, not a boolean"},
+		{value: `2`, kept: true},
+		{value: `-1`, kept: true},
+		{value: `"true"`, kept: true},
+		{value: `{}`, kept: true},
+		{value: `[]`, kept: true},
 	} {
 		t.Run(row.title(), func(t *testing.T) {
 			event, err := eventIn(t, `"parameters":[{`+row.member("required")+`}]`)
-			if row.problem != "" {
+			if row.kept {
 				requireKept(t, event.Extra, "parameters", `[{`+row.member("required")+`}]`, err)
 				assert.Empty(t, event.Parameters)
 				return
@@ -215,12 +202,12 @@ func TestDecodeReadsProviders(t *testing.T) {
 		{value: `["a","b"]`, want: []string{"a", "b"}},
 		{value: `7`, want: []string{"7"}},
 		{name: "an array is held to the same as a text", value: `[" a ","",null,"b,c"]`, want: []string{"a", "b", "c"}},
-		{value: `{}`, problem: " is an object, not a string"},
-		{value: `["a",{}]`, problem: ".1 is an object, not a string"},
+		{value: `{}`, kept: true},
+		{value: `["a",{}]`, kept: true},
 	} {
 		t.Run(row.title(), func(t *testing.T) {
 			customer, err := customerIn(t, row.member("providers"))
-			if row.problem != "" {
+			if row.kept {
 				requireKept(t, customer.Extra, "providers", row.value, err)
 				assert.Empty(t, customer.Providers)
 				return
@@ -240,14 +227,14 @@ func TestDecodeReadsParameters(t *testing.T) {
 				{Name: "at", Type: messaging.ParameterTimestamp, Required: true}, {Type: "colour"}}},
 		{name: "what is unknown of a parameter is passed over", value: `[{"unit":{"of":["time"]},"name":"at"}]`,
 			want: []messaging.EventParameter{{Name: "at"}}},
-		{value: `{}`, problem: " is an object, not an array"},
-		{value: `[null]`, problem: ".0 is null, not an object"},
-		{value: `[{},{"name":[]}]`, problem: ".1.name is an array, not a string"},
-		{value: `[{},{},{"required":"no"}]`, problem: ".2.required is a string, not a boolean"},
+		{value: `{}`, kept: true},
+		{value: `[null]`, kept: true},
+		{value: `[{},{"name":[]}]`, kept: true},
+		{value: `[{},{},{"required":"no"}]`, kept: true},
 	} {
 		t.Run(row.title(), func(t *testing.T) {
 			event, err := eventIn(t, row.member("parameters"))
-			if row.problem != "" {
+			if row.kept {
 				requireKept(t, event.Extra, "parameters", row.value, err)
 				assert.Empty(t, event.Parameters)
 				return
@@ -306,16 +293,6 @@ func TestDecodeKeepsAnInvalidTimestamp(t *testing.T) {
 			assert.Len(t, event.Extra, 1)
 			event.Extra = nil
 			assert.Equal(t, messaging.Event{ID: "1"}, event)
-		})
-	}
-}
-
-func TestDecodeReadsAMissingTimestampAsZero(t *testing.T) {
-	for name, members := range map[string]string{"missing": ``, "null": `"created_at":null`} {
-		t.Run(name, func(t *testing.T) {
-			event, err := eventIn(t, members)
-			require.NoError(t, err)
-			assert.Equal(t, messaging.Event{}, event)
 		})
 	}
 }
@@ -637,8 +614,6 @@ func TestDecodeReplacesInvalidUTF8(t *testing.T) {
 	assert.Equal(t, "caf\uFFFD", page.Response.Message)
 }
 
-// unreadableData are members "data" of a response that cannot be read, between
-// which %s stands for the other members.
 // everyKindOfSend is one call of each way in which the data of a send are read.
 var everyKindOfSend = map[string]func(*testing.T, *messaging.Client) error{
 	"a send":     everyKindOfCall["a send"],
@@ -654,36 +629,14 @@ var everyKindOfSend = map[string]func(*testing.T, *messaging.Client) error{
 func TestDecodeRefusesDeepDataThatIsInvalidJSON(t *testing.T) {
 	const levels = 9_000
 	left, right := strings.Repeat("[", levels), strings.Repeat("]", levels)
-	objects, ends := strings.Repeat(`{"a":`, levels), strings.Repeat("}", levels)
 	for name, data := range map[string]string{
-		"a comma before the end of an array":    left + "1," + right,
-		"a comma at the beginning of an array":  left + ",1" + right,
-		"two commas":                            left + "1,,2" + right,
-		"no comma":                              left + "1 2" + right,
-		"no comma after an array":               left + "[][]" + right,
-		"a comma before the end of an object":   objects + `{"a":1,}` + ends,
-		"a member without a value":              objects + `{"a":}` + ends,
-		"a member without a colon":              objects + `{"a" 1}` + ends,
-		"a member without a name":               objects + `{:1}` + ends,
-		"a name alone":                          objects + `{"a"}` + ends,
-		"a name that is a number":               objects + `{1:1}` + ends,
-		"a name that is an array":               objects + `{[]:1}` + ends,
-		"a colon in an array":                   left + `"a":1` + right,
-		"an array that ends as an object":       left + "[1}" + right,
-		"an object that ends as an array":       objects + `{"a":1]` + ends,
-		"a bracket too few":                     left + right[1:],
-		"a bracket too many":                    left + right + "]",
-		"no end":                                left,
-		"a number with a leading zero":          left + "01" + right,
-		"half a number":                         left + "1." + right,
-		"half a literal":                        left + "nul" + right,
-		"a literal with a tail":                 left + "nulls" + right,
-		"a string without an end":               left + `"` + right,
-		"a control character in a string":       left + "\"\n\"" + right,
-		"an escape that JSON does not have":     left + `"\x41"` + right,
-		"a blank that JSON does not have":       left + "\u00a0" + right,
-		"a comment":                             left + "/**/" + right,
-		"nothing in place of the deepest value": objects + ends,
+		"a comma before the end":          left + "1," + right,
+		"a member without a value":        left + `{"a":}` + right,
+		"an array that ends as an object": left + "[1}" + right,
+		"a bracket too few":               left + right[1:],
+		"a bracket too many":              left + right + "]",
+		"a string without an end":         left + `"` + right,
+		"text behind it":                  left + right + " and so on",
 	} {
 		for _, body := range []string{`{"success":true,"data":` + data + `}`, `{"data":` + data + `,"success":true}`} {
 			t.Run(name, func(t *testing.T) {
@@ -693,28 +646,17 @@ func TestDecodeRefusesDeepDataThatIsInvalidJSON(t *testing.T) {
 			})
 		}
 	}
-	for name, end := range map[string]string{"text": " and so on", "a second response": `{"success":false}`, "a bracket": "}"} {
-		t.Run("followed by "+name, func(t *testing.T) {
-			err := everyKindOfCall["a send"](t, answering(t, `{"success":true,"data":`+left+right+`}`+end))
-			require.ErrorAs(t, err, new(*messaging.DecodeError))
-			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-		})
-	}
 }
 
 // inconclusiveData are members of a response that leave it open what happened, whatever
 // stands beside them.
 var inconclusiveData = map[string]string{
-	"data of 10,001 levels":                    `"data":` + scripted.NestedArrays(10_000),
-	"data of 50,000 levels":                    `"data":` + scripted.NestedArrays(49_999),
-	"data twice":                               `"data":1,"data":2`,
-	"data twice, with equal copies":            `"data":{"id":"1"},"data":{"id":"1"}`,
-	"data twice, with an escape in one name":   `"data":null,"d\u0061ta":null`,
-	"data twice, false in both":                `"data":false,"data":false`,
-	"data three times":                         `"data":[],"data":{},"data":"x"`,
-	"data twice, the first nested too deeply":  `"data":` + scripted.NestedArrays(200) + `,"data":1`,
-	"data twice, the second nested too deeply": `"data":1,"data":` + scripted.NestedArrays(200),
-	"success twice":                            `"success":true,"data":null`,
+	"data of 10,001 levels":                  `"data":` + scripted.NestedArrays(10_000),
+	"data twice":                             `"data":1,"data":2`,
+	"data twice, with equal copies":          `"data":{"id":"1"},"data":{"id":"1"}`,
+	"data twice, with an escape in one name": `"data":null,"d\u0061ta":null`,
+	"data twice, false in both":              `"data":false,"data":false`,
+	"success twice":                          `"success":true,"data":null`,
 }
 
 func TestDecodeOfDuplicatedOrVeryDeepDataIsInconclusive(t *testing.T) {
@@ -762,14 +704,6 @@ func TestDecodeOfInvalidRowsKeepsTheDelivery(t *testing.T) {
 			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 		})
 	}
-}
-
-func TestDecodeIgnoresBracketsInStrings(t *testing.T) {
-	brackets := strings.Repeat(`[{`, 500)
-	event, err := eventIn(t, `"id":"`+brackets+`","more":{"text":"\"`+brackets+`\\"}`)
-	require.NoError(t, err)
-	assert.Equal(t, brackets, event.ID)
-	assert.Equal(t, `{"text":"\"`+brackets+`\\"}`, string(event.Extra["more"]))
 }
 
 func TestDecodeErrorNamesThePath(t *testing.T) {
