@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
@@ -12,37 +10,23 @@ import (
 // isGroup marks a command that only holds others; see the template of the help.
 const isGroup = "group"
 
-// refuseTypos makes every command of the tree refuse arguments that it does not take, and
-// every group a command that it does not have: a misspelled command must not look like
-// success. It also notes that a command runs.
+// refuseTypos makes every group of the tree refuse a command that it does not have: a misspelled
+// command must not look like success. It also notes that a command runs.
 func (s *settings) refuseTypos(cmd *cobra.Command) {
 	for _, each := range cmd.Commands() {
 		s.refuseTypos(each)
 	}
-	check := cmd.Args
-	switch {
-	case check == nil && cmd.HasSubCommands():
-		check = cobra.NoArgs
-	case check == nil:
-		check = cobra.ArbitraryArgs
-	}
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		err := check(cmd, args)
-		_, clear := errors.AsType[*exit.Error](err)
-		switch {
-		case err == nil || clear:
-			return err
-		case cmd.HasSubCommands() && len(args) > 0:
-			return unknownCommand(cmd, args[0])
-		}
-		if err := checkNotEmpty(cmd); err != nil { // an empty variable made an argument of the value of a flag
-			return err
-		}
-		return exit.With(exit.Usage, "%w; put what has spaces in quotes; see: %s --help", err, cmd.CommandPath())
-	}
 	if !cmd.Runnable() && cmd.HasSubCommands() {
 		cmd.Annotations = map[string]string{isGroup: "yes"}
 		cmd.RunE = s.showCommands
+	}
+	if cmd.HasSubCommands() && cmd.Args == nil {
+		cmd.Args = func(group *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(group, args[0])
+			}
+			return nil
+		}
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -61,7 +61,6 @@ The addresses are written to stderr, and then three export lines for a shell to 
   eval "$(messaging sandbox env)" && ./shop     # in another shell: point a program at it
   messaging sandbox fault answer_lost --op %q
   messaging sandbox wait op:trigger to:ada@example.com`, service.TriggerEvent.Name),
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSandbox(cmd, flags) },
 	}
 	f := cmd.Flags()

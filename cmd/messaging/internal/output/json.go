@@ -104,8 +104,8 @@ func (p *Printer) JSON(data json.RawMessage) error {
 	}
 	rows := written{p: p}
 	for _, each := range list {
-		if err := rows.writeObject(each); err != nil {
-			return err
+		if rows.err == nil {
+			rows.writeObject(each)
 		}
 	}
 	return rows.Close()

@@ -55,70 +55,55 @@ func NewRows[T any](p *Printer, t Table[T]) *Rows[T] {
 
 // Write writes a row.
 func (r *Rows[T]) Write(row T) error {
-	if r.p.json {
-		return r.writeObject(row)
+	if r.err == nil && r.p.json {
+		r.writeObject(row)
+	} else if r.err == nil {
+		r.writeCells(r.cells(row))
 	}
-	return r.writeCells(r.cells(row))
+	return r.err
 }
 
-// cells returns the cells of a row.
-func (r *Rows[T]) cells(row T) []cell {
-	cells := make([]cell, len(r.columns))
+// cells returns the cells of a row. A time is relative on a terminal.
+func (r *Rows[T]) cells(row T) []string {
+	cells := make([]string, len(r.columns))
 	for i, c := range r.columns {
-		if c.Time != nil {
-			cells[i] = cell{at: c.Time(row), isTime: true}
-		} else {
-			cells[i].text = c.Text(row)
+		switch {
+		case c.Time != nil:
+			cells[i] = r.p.time(c.Time(row))
+		case r.p.outTTY:
+			cells[i] = visible.Text(c.Text(row))
+		default:
+			cells[i] = escapeTSV(c.Text(row))
 		}
 	}
 	return cells
 }
 
-// cell is a text or a time.
-type cell struct {
-	text   string
-	at     time.Time
-	isTime bool
+// time writes a time, or nothing for the zero time.
+func (p *Printer) time(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case p.outTTY:
+		return Relative(t, p.now())
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
-// texts returns the texts of cells.
-func (p *Printer) texts(cells []cell, escape func(string) string) []string {
-	texts := make([]string, len(cells))
-	for i, c := range cells {
-		switch {
-		case !c.isTime:
-			texts[i] = escape(c.text)
-		case c.at.IsZero():
-		case p.outTTY:
-			texts[i] = Relative(c.at, p.now())
-		default:
-			texts[i] = c.at.UTC().Format(time.RFC3339)
-		}
-	}
-	return texts
-}
-
-func (r *written) writeCells(cells []cell) error {
-	if r.err != nil {
-		return r.err
-	}
+func (r *written) writeCells(cells []string) {
+	r.count++
 	if !r.p.outTTY {
-		_, r.err = io.WriteString(r.p.Out, strings.Join(r.p.texts(cells, escapeTSV), "\t")+"\n")
-	} else if r.pending = append(r.pending, r.p.texts(cells, visible.Text)); len(r.pending) == tableRows {
+		_, r.err = io.WriteString(r.p.Out, strings.Join(cells, "\t")+"\n")
+	} else if r.pending = append(r.pending, cells); len(r.pending) == tableRows {
 		r.err = r.flush()
 	}
-	r.count++
-	return r.err
 }
 
-func (r *written) writeObject(row any) error {
-	if r.err != nil {
-		return r.err
-	}
+func (r *written) writeObject(row any) {
 	object, err := r.p.Picked(row)
 	if err != nil {
 		r.err = err
-		return err
+		return
 	}
 	before, after := "", "\n"
 	if !r.p.ndjson {
@@ -127,24 +112,21 @@ func (r *written) writeObject(row any) error {
 			before = "[\n"
 		}
 	}
-	_, r.err = io.WriteString(r.p.Out, before+object+after)
 	r.count++
-	return r.err
+	_, r.err = io.WriteString(r.p.Out, before+object+after)
 }
 
 // Close writes what is left, and ends the array of --json. Call it before an error is
 // reported, so that what came before the error can be read.
 func (r *written) Close() error {
-	if r.err != nil {
-		return r.err
-	}
 	switch {
-	case r.p.json && !r.p.ndjson && r.count == 0:
-		_, r.err = io.WriteString(r.p.Out, "[]\n")
-	case r.p.json && !r.p.ndjson:
-		_, r.err = io.WriteString(r.p.Out, "\n]\n")
-	default:
+	case r.err != nil:
+	case !r.p.json:
 		r.err = r.flush()
+	case !r.p.ndjson && r.count == 0:
+		_, r.err = io.WriteString(r.p.Out, "[]\n")
+	case !r.p.ndjson:
+		_, r.err = io.WriteString(r.p.Out, "\n]\n")
 	}
 	return r.err
 }
@@ -156,19 +138,16 @@ func One[T any](p *Printer, t Table[T], row T) error {
 		return p.Object(row)
 	}
 	rows := NewRows(p, t)
-	return rows.writeList(rows.cells(row))
-}
-
-// writeList writes a row as a list of its columns, on a terminal.
-func (r *written) writeList(cells []cell) error {
-	if !r.p.outTTY {
-		return r.writeCells(cells)
+	cells := rows.cells(row)
+	if !p.outTTY {
+		rows.writeCells(cells)
+		return rows.err
 	}
 	var lines [][]string
-	for i, text := range r.p.texts(cells, visible.Text) {
-		lines = append(lines, []string{r.names[i], text})
+	for i, text := range cells {
+		lines = append(lines, []string{rows.names[i], text})
 	}
-	return r.p.align(lines, plain)
+	return p.align(lines, plain)
 }
 
 // flush writes the rows of the table that are not yet written.

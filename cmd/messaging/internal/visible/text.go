@@ -16,15 +16,9 @@ func Hidden(r rune) bool {
 	return r > unicode.MaxLatin1 && unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || !unicode.IsGraphic(r)
 }
 
-// blankSymbols are symbols without ink: a pattern of Braille without dots, the place of an object that was not copied,
-// a note without a head, and the half of a space that fills a line.
-const blankSymbols = "\u2800\ufffc\U0001d159\u303f"
-
 // IsBlank reports whether a text leaves nothing to see on a page.
 func IsBlank(text string) bool {
-	return strings.TrimFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || Hidden(r) || strings.ContainsRune(blankSymbols, r) || unicode.Is(unicode.Variation_Selector, r)
-	}) == ""
+	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || Hidden(r) }) == ""
 }
 
 // HiddenInProse reports whether a reader cannot see r, and prose does not need it: newlines,
