@@ -23,11 +23,7 @@ func TestConfigIsReadToTheLetter(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"rename": 1}`:               "line 1: rename must be an object",
 		"{\"rename\": {\n\"A\": []}}": "line 2: rename must be a string",
-		`{"ignore": "a"}`:             "line 1: ignore must be an array",
 		`{"renames": {}}`:             `line 1: unknown key "renames"; must be allow_empty or ignore or rename`,
-		`{"Ignore": []}`:              `line 1: unknown key "Ignore"; must be allow_empty or ignore or rename`,
-		`{"": ""}`:                    `line 1: unknown key ""; must be allow_empty or ignore or rename`,
-		"{\"rename\": {\"A\": \"\",\n\"A\": \"\"}}": `line 2: the key "A" is there already`,
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := ReadConfig(filepath.Join(folder, "events.json"))

@@ -131,15 +131,7 @@ func TestBindAcceptsWhatChangesNothing(t *testing.T) {
 	events = append(events, messaging.Event{ID: "1", Name: "of another program"}, messaging.Event{ID: "2", Name: "of another program"})
 	service := messagingtest.NewServer(t)
 	service.AddEvents(events...)
-	_, err := names.Bind(t.Context(), service.Client())
-	assert.NoError(t, err)
-}
-
-func TestBindCountsAnEventOnceThatIsListedTwice(t *testing.T) {
-	service := messagingtest.NewServer(t)
-	again := names.Definitions()[0]
-	service.AddEvents(names.Definitions()...)
-	again.ID = service.Events()[0].ID
+	again := service.Events()[0] // in a list that shifts between two pages
 	service.AddEvents(again)
 	_, err := names.Bind(t.Context(), service.Client())
 	assert.NoError(t, err)
