@@ -55,18 +55,6 @@ func TestExperimentsRunAndEveryRowHasAValue(t *testing.T) {
 	}
 }
 
-func TestStageStopsItsServer(t *testing.T) {
-	stage, err := newStage(t.Context(), tinyScale)
-	require.NoError(t, err)
-	_, err = stage.Connections(t.Context())
-	require.NoError(t, err)
-
-	stage.close()
-
-	_, err = stage.Connections(t.Context())
-	assert.Error(t, err)
-}
-
 func TestRunFailsForAMissedLimitUnlessQuickOrUngated(t *testing.T) {
 	missed := []measure.Outcome{{Title: "anything", Results: []measure.Result{
 		{Row: measure.Row{Measure: "speed", Limit: measure.AtLeast(2)}, Values: []float64{1}},
@@ -141,15 +129,6 @@ func TestConcurrentlyLimitsTheCallsInFlight(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 80, sample.Work)
 		assert.Equal(t, 10*pace, sample.Wall)
-	})
-}
-
-func TestWithTimeoutsCancelsEveryHundredthCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sample, err := withTimeouts(t.Context(), 10, 1000, slowCaller{})
-
-		require.NoError(t, err)
-		assert.Equal(t, 10, sample.Failures)
 	})
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -19,39 +17,22 @@ import (
 // These benchmarks use the public API, and the responses come from memory. So a
 // profile shows almost only the SDK:
 //
-//	go test -bench 'ListPage/customers/100$' -benchmem -cpuprofile cpu.prof
+//	go test -bench 'ListPage/100$' -benchmem -cpuprofile cpu.prof
 
 func BenchmarkListPage(b *testing.B) {
-	lists := []struct {
-		name   string
-		format canned.Format
-		list   func(context.Context, peers.SDK, int) (rows int, err error)
-	}{
-		{"customers", canned.Messaging.Format, func(ctx context.Context, sdk peers.SDK, perPage int) (int, error) {
-			return length(sdk.Customers.List(ctx, messaging.CustomerListParams{PerPage: perPage}))
-		}},
-		{"events", canned.Events, func(ctx context.Context, sdk peers.SDK, perPage int) (int, error) {
-			return length(sdk.Events.List(ctx, messaging.EventListParams{PerPage: perPage}))
-		}},
-		{"transactional", canned.Transactional, func(ctx context.Context, sdk peers.SDK, perPage int) (int, error) {
-			return length(sdk.Transactional.List(ctx, messaging.TransactionalListParams{PerPage: perPage}))
-		}},
-	}
-	for _, l := range lists {
-		for _, rows := range []int{20, 100, 1000} {
-			b.Run(fmt.Sprintf("%s/%d", l.name, rows), func(b *testing.B) {
-				page := canned.Whole(l.format, rows)
-				sdk := newSDK(b, http.StatusOK, page)
-				b.SetBytes(int64(len(page)))
-				measureCalls(b, rows, func() error {
-					got, err := l.list(b.Context(), sdk, rows)
-					if err == nil && got != rows {
-						err = fmt.Errorf("got %d rows, want %d", got, rows)
-					}
-					return err
-				})
+	for _, rows := range []int{20, 100, 1000} {
+		b.Run(fmt.Sprint(rows), func(b *testing.B) {
+			page := canned.Whole(canned.Messaging.Format, rows)
+			sdk := newSDK(b, http.StatusOK, page)
+			b.SetBytes(int64(len(page)))
+			measureCalls(b, rows, func() error {
+				got, err := sdk.Customers.List(b.Context(), messaging.CustomerListParams{PerPage: rows})
+				if err == nil && len(got.Items) != rows {
+					err = fmt.Errorf("got %d rows, want %d", len(got.Items), rows)
+				}
+				return err
 			})
-		}
+		})
 	}
 }
 
@@ -96,13 +77,6 @@ func newPagedTransport(rows, perPage int) pagedTransport {
 
 func (p pagedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return p[req.URL.Query().Get("cursor")].RoundTrip(req)
-}
-
-func length[T any](page *messaging.Page[T], err error) (int, error) {
-	if err != nil {
-		return 0, err
-	}
-	return len(page.Items), nil
 }
 
 // newSDK returns a client for which every response is the same, from memory.
@@ -165,43 +139,4 @@ func BenchmarkEmailBroadcast(b *testing.B) {
 			})
 		})
 	}
-}
-
-func BenchmarkFailure(b *testing.B) {
-	_, badPage := pageAndBadPage(100)
-	page := canned.Whole(canned.Messaging.Format, 100)
-	cases := []struct {
-		name string
-		sdk  peers.SDK
-		call func(context.Context, peers.SDK) error
-	}{
-		{"a ValidationError", newSDK(b, http.StatusOK, canned.Messaging.Response), triggerNothing},
-		{"a 422 with 4 fields", newSDK(b, http.StatusUnprocessableEntity, refusalOf(4)), trigger},
-		{"a 422 with 500 fields", newSDK(b, http.StatusUnprocessableEntity, refusalOf(500)), trigger},
-		{"a page with an invalid row", newSDK(b, http.StatusOK, badPage), listCustomers},
-		{"a truncated page", newSDK(b, http.StatusOK, page[:len(page)-10]), listCustomers},
-		{"HTML instead of a page", newSDK(b, http.StatusOK, "<html><body>Welcome</body></html>"), listCustomers},
-	}
-	for _, c := range cases {
-		b.Run(c.name, func(b *testing.B) {
-			measureCalls(b, 1, func() error {
-				if c.call(b.Context(), c.sdk) == nil {
-					return errors.New("call succeeded, want an error")
-				}
-				return nil
-			})
-		})
-	}
-}
-
-func trigger(ctx context.Context, sdk peers.SDK) error { return sdk.Call(ctx) }
-
-func triggerNothing(ctx context.Context, sdk peers.SDK) error {
-	_, err := sdk.Events.Trigger(ctx, messaging.EventTriggerParams{})
-	return err
-}
-
-func listCustomers(ctx context.Context, sdk peers.SDK) error {
-	_, err := sdk.Customers.List(ctx, messaging.CustomerListParams{PerPage: 100})
-	return err
 }

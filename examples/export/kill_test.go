@@ -46,21 +46,6 @@ func TestExportResumesAfterItWasKilled(t *testing.T) {
 	}
 }
 
-func TestExportResumesAfterItWasKilledSeveralTimes(t *testing.T) {
-	for _, moment := range []moment{requestArrived, responseSent} {
-		t.Run(moment.String(), func(t *testing.T) {
-			e := newExports(t)
-			kills := 0
-			for e.run(moment, 4) {
-				kills++
-				require.Less(t, kills, pages, "each run gets a page further")
-			}
-			assert.GreaterOrEqual(t, kills, 2)
-			requireComplete(t, e.out, customers)
-		})
-	}
-}
-
 // moment is when a process is killed.
 type moment bool
 

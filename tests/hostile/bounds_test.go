@@ -339,19 +339,6 @@ func newEndlessList(t *testing.T, rows string) (client *messaging.Client, pages 
 	}), messaging.WithoutReadAhead()), pages
 }
 
-func TestBoundsOfEndlessEmptyPages(t *testing.T) {
-	client, pages := newEndlessList(t, "")
-	customers, err := messaging.Collect(client.Customers.All(t.Context(), messaging.CustomerListParams{}))
-	var failed *messaging.PageError
-	require.ErrorAs(t, err, &failed)
-	assert.ErrorIs(t, err, messaging.ErrBadCursor)
-	assert.Equal(t, "c100", failed.Cursor)
-	assert.Equal(t, "c101", failed.Next)
-	assert.Empty(t, customers)
-	assert.Equal(t, 101, *pages)
-	scripted.RequireOneShortLine(t, err, "list customers: GET /v1/customers: ", "")
-}
-
 // A range over an endless list takes as much memory as a page: fifty megabytes are
 // received here.
 func TestBoundsOfEndlessPages(t *testing.T) {

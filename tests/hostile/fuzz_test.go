@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -151,9 +152,20 @@ func FuzzSendResponse(f *testing.F) {
 	fuzzResponses(f, calls)
 }
 
+// seedRefusals are more bodies of errors.
+var seedRefusals = []string{
+	`"Invalid."`, "Invalid.", "\x1f\x8b\x08",
+	`{"code":1,"message":"Invalid.","errors":{"a.0.b":["x","y"],"c":{"message":"z"}}}`,
+	`{"errors":[{"field":"a","message":"x"},{"loc":["b",0],"msg":"y"},{"source":{"pointer":"/c"},"detail":"z"}]}`,
+	`{"error":{"message":"Invalid.","details":[{"name":"a","reason":"x"}]},"data":{"b":["y"]}}`,
+	`{"title":"Invalid.","detail":"x","invalid-params":[null,true,1,"y",[["z"]]]}`,
+	`{"errors":{"a":["\u0000\u001b[31m\ud800","` + "\xe9" + `"]`,
+	strings.Repeat(`{"errors":[`, 200), strings.Repeat(`["a",`, 200), `{"a":` + strings.Repeat("9", 400) + `}`,
+}
+
 // FuzzErrorResponse checks a broadcast that receives any status but 2xx, with any body.
 func FuzzErrorResponse(f *testing.F) {
-	for i, body := range seedResponses {
+	for i, body := range slices.Concat(seedResponses, seedRefusals) {
 		f.Add([]int{400, 401, 403, 404, 422, 429, 301, 500, 503}[i%9], []byte(body))
 	}
 	answer := new(changingResponse)
@@ -168,9 +180,17 @@ func FuzzErrorResponse(f *testing.F) {
 		var refusal *messaging.APIError
 		require.ErrorAs(t, err, &refusal)
 		require.Equal(t, status, refusal.StatusCode)
-		require.True(t, bytes.HasPrefix(body, refusal.Body))
+		require.Equal(t, string(body[:min(len(body), scripted.MaxKeptBody)]), string(refusal.Body))
+		require.True(t, utf8.ValidString(refusal.Code))
+		require.True(t, utf8.ValidString(refusal.Message))
 		for _, field := range refusal.Fields {
+			require.True(t, utf8.ValidString(field.Field))
+			require.NotEmpty(t, field.Field, "what is not about a field belongs into the message")
 			require.NotEmpty(t, field.Messages)
+			for _, message := range field.Messages {
+				require.True(t, utf8.ValidString(message))
+				require.NotEmpty(t, message)
+			}
 		}
 	})
 }
@@ -288,37 +308,4 @@ func requireSoundWalk(t *testing.T, kind scripted.List, pages scripted.Pages) {
 	_, known := pages[last]
 	require.Equal(t, !known, errors.Is(err, messaging.ErrNotFound))
 	require.Equal(t, known, errors.Is(err, messaging.ErrBadCursor))
-}
-
-func FuzzErrorBody(f *testing.F) {
-	seeds := []string{
-		"", "null", "[]", "{}", "42", `"Invalid."`, "Invalid.", "<html>", "\x1f\x8b\x08", "\xff\xfe{", "\uFEFF{}",
-		`{"code":1,"message":"Invalid.","errors":{"a.0.b":["x","y"],"c":{"message":"z"}}}`,
-		`{"errors":[{"field":"a","message":"x"},{"loc":["b",0],"msg":"y"},{"source":{"pointer":"/c"},"detail":"z"}]}`,
-		`{"error":{"message":"Invalid.","details":[{"name":"a","reason":"x"}]},"data":{"b":["y"]}}`,
-		`{"title":"Invalid.","detail":"x","invalid-params":[null,true,1,"y",[["z"]]]}`,
-		`{"errors":{"a":["\u0000\u001b[31m\ud800","` + "\xe9" + `"]`,
-		strings.Repeat(`{"errors":[`, 200), strings.Repeat(`["a",`, 200), `{"a":` + strings.Repeat("9", 400) + `}`,
-	}
-	for _, seed := range seeds {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		var answer *messaging.APIError
-		require.ErrorAs(t, scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(422, string(body))), &answer)
-		assert.Equal(t, string(body[:min(len(body), scripted.MaxKeptBody)]), string(answer.Body))
-		require.True(t, utf8.ValidString(answer.Code))
-		require.True(t, utf8.ValidString(answer.Message))
-		for _, field := range answer.Fields {
-			require.True(t, utf8.ValidString(field.Field))
-			require.NotEmpty(t, field.Field, "what is not about a field belongs into the message")
-			require.NotEmpty(t, field.Messages)
-			for _, message := range field.Messages {
-				require.True(t, utf8.ValidString(message))
-				require.NotEmpty(t, message)
-			}
-		}
-		scripted.RequireOneShortLine(t, answer, "send email broadcast: POST /v1/broadcast/send/email: 422 Unprocessable Entity",
-			"; the request was refused")
-	})
 }

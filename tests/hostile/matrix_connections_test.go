@@ -36,7 +36,7 @@ func hostileConnections() []hostileRow {
 	wholeDay := messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: 24 * time.Hour, MaxWait: 24 * time.Hour})
 	interrupted := make(interruptSignal, 1)
 	return []hostileRow{
-		{95, "a connection that never comes about", join(
+		{"a connection that never comes about", join(
 			afterActing(yes).through(dialFailing(scripted.ErrLookup(net.DNSError{IsTemporary: true}))).check(tookAttempts(3)),
 			afterActing(yes).through(dialFailing(scripted.ErrLookup(net.DNSError{IsNotFound: true}))).check(tookAttempts(1)),
 			afterActing(yes).over(toClosedPort).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
@@ -48,29 +48,29 @@ func hostileConnections() []hostileRow {
 			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Respond(400, "")}).at(elsewhere).check(
 				errorContains("HTTP response to HTTPS client"), tookAttempts(1)),
 		).read(lost, 0, 0).send(unsent, 0, 0)},
-		{96, "a certificate that is unknown, for another host, or expired", join(
+		{"a certificate that is unknown, for another host, or expired", join(
 			servedOverTLS(yes).through(func(t *http.Transport) { t.TLSClientConfig = nil }).check(errorContains("unknown authority")),
 			servedOverTLS(yes).at(elsewhere).check(errorContains("not api.messaging.example")),
 			servedOverTLS(yes).through(func(t *http.Transport) { t.TLSClientConfig.Time = inAThousandYears }).check(errorContains("expired")),
 		).read(lost, 0, 0).send(unsent, 0, 0).check(tookAttempts(1))},
-		{97, "a connection that ends before the request is read", join(
+		{"a connection that ends before the request is read", join(
 			closedEarly().read(lost, 0, 0).check(tookConnections(3)),
 			closedEarly().send(lost, 0, 0).check(tookConnections(1)),
 			custom(testConnectionThatIsClosedAtOnce),
 			onConnections(faultserver.Script{faultserver.ReadBytes(64 << 10), faultserver.Reset}).sending(sendLongBroadcast).send(lost, 0,
 				0).check(tookConnections(1)),
 		)},
-		{98, "an answer that is lost after the service has acted", join(
+		{"an answer that is lost after the service has acted", join(
 			afterActing(faultserver.Close),
 			afterActing(faultserver.Reset),
 			afterActing(faultserver.Hang).withShortTimeout().check(errorIs(messaging.ErrAttemptTimeout)),
 			afterActing(faultserver.Write("SSH-2.0-OpenSSH_9.6\r\n\r\n")),
 		).read(lost, 3, 3).send(lost, 1, 1)},
-		{99, "a connection that was idle, and is closed by the server", join(
+		{"a connection that was idle, and is closed by the server", join(
 			custom(testRequestOnAClosingConnection),
 			custom(testRequestAfterAConnectionWasClosed),
 		)},
-		{100, "HTTP/2 resets that net/http answers with the same request, without end", join(
+		{"HTTP/2 resets that net/http answers with the same request, without end", join(
 			forEach(http2RetryableErrors(), func(invitation faultserver.Step) hostileCases {
 				return custom(func(t *testing.T) { testReadIsCutOff(t, invitation) })
 			}),
@@ -83,12 +83,12 @@ func hostileConnections() []hostileRow {
 				testReadIsCutOff(t, faultserver.ResetStream(http2.ErrCodeRefusedStream), messaging.WithAttemptTimeout(shortTimeout))
 			}),
 		)},
-		{101, "HTTP/2 that goes away after acting, and a host that is dead thereafter", join(
+		{"HTTP/2 that goes away after acting, and a host that is dead thereafter", join(
 			goingAwayAndClosed().read(lost, 1, 1).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
 			goingAwayAndClosed().send(lost, 1, 1).check(tookAttempts(1)),
 		)},
-		{102, "a server that starts late", afterActing(yes).through(refusingTwoDials).both(succeeds, 1, 1).check(succeededAtAttempt(3))},
-		{103, "a caller who gives up", join(
+		{"a server that starts late", afterActing(yes).through(refusingTwoDials).both(succeeds, 1, 1).check(succeededAtAttempt(3))},
+		{"a caller who gives up", join(
 			afterActing(yes).within(cancelled).both(unsent, 0, 0),
 			afterActing(yes).over(dialHanging(interrupted)).within(interrupted.context).read(lost, 0, 0).send(unsent, 0, 0),
 			afterActing(interrupted.now, faultserver.Hang).within(interrupted.context).both(lost, 1, 1),
@@ -96,27 +96,27 @@ func hostileConnections() []hostileRow {
 				faultserver.Hang).within(interrupted.context).both(lost, 1, 1),
 			custom(testGivingUpBetweenAttempts),
 		).check(errorIs(context.Canceled))},
-		{104, "a deadline before the next attempt", afterActing(faultserver.Respond(503, "")).with(wholeDay).within(aMinute).
+		{"a deadline before the next attempt", afterActing(faultserver.Respond(503, "")).with(wholeDay).within(aMinute).
 			both(unclear, 1, 1).check(errorIs(messaging.ErrServer), errorIsNot(context.DeadlineExceeded))},
-		{105, "an answer to somebody else's question", join(
+		{"an answer to somebody else's question", join(
 			custom(testLeftoverBytesAreIgnored(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", okLine, len(scripted.Failure), scripted.Failure))),
 			responds200(`{"success":true,"data":[{"customer_id":"eve"}]}`).reading(getAda).read(acceptedUnreadable,
 				1, 1).check(errorContains("data.0 is another customer")),
 		)},
-		{106, "headers that ask a browser to remember", custom(testNothingIsRemembered)},
-		{107, "a proxy that refuses, and a base URL without TLS", join(
+		{"headers that ask a browser to remember", custom(testNothingIsRemembered)},
+		{"a proxy that refuses, and a base URL without TLS", join(
 			forEach([]int{407, 502}, func(status int) hostileCases { return withoutActing(faultserver.Respond(status, "")) }).
 				at(elsewhere).over(asProxy).read(lost, 1, 0).send(unsent, 1, 0).check(tookAttempts(1), receivesNoKey),
 			custom(testNoTLSIsRefused),
 		)},
-		{108, "a transport with its own ideas", join(
+		{"a transport with its own ideas", join(
 			afterActing(yes).over(untracedToClosedPort).read(lost, 0, 0).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
 			afterActing(yes).over(untracedToClosedPort).send(unsent, 0, 0).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
 			afterActing(yes).over(responseBesideError).read(lost, 3, 3).send(lost, 1, 1).check(errorIs(errTransport)),
 			afterActing(yes).over(neitherResponseNorError).read(lost, 0, 0).send(unsent, 0, 0),
 		)},
-		{109, "a thousand calls in parallel", custom(testAThousandCalls)},
-		{110, "an end to everything while calls run", join(
+		{"a thousand calls in parallel", custom(testAThousandCalls)},
+		{"an end to everything while calls run", join(
 			custom(testAllCallsEnd(func(cancel context.CancelFunc, _ *faultserver.Server) { cancel() })),
 			custom(testAllCallsEnd(func(_ context.CancelFunc, server *faultserver.Server) { server.Stop() })),
 		)},

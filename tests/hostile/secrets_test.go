@@ -17,7 +17,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -425,42 +424,5 @@ func TestSecretsAreNotAddedToAPanic(t *testing.T) {
 			assert.Same(t, errBug, recovered)
 			s.searchLogAndClient(t)
 		})
-	}
-}
-
-// endingContext ends after a number of calls of Err.
-type endingContext struct {
-	context.Context
-	end   context.CancelFunc
-	looks atomic.Int32
-}
-
-func (c *endingContext) Err() error {
-	if c.looks.Add(-1) < 0 {
-		c.end()
-	}
-	return c.Context.Err()
-}
-
-func TestSecretsAreHiddenWhereverTheContextEnds(t *testing.T) {
-	quotes := func(req *http.Request) (*http.Response, error) {
-		scripted.GetConnection(req)
-		return nil, fmt.Errorf("no route to %s for %s", req.URL, req.Header.Get("X-Authorization"))
-	}
-	for looks := range int32(20) {
-		for _, call := range callsWithSecrets {
-			ctx := &endingContext{}
-			ctx.Context, ctx.end = context.WithCancel(t.Context())
-			ctx.looks.Store(looks)
-			client, _ := scripted.NewClient(t, []scripted.Scene{quotes}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-			err := call(ctx, client)
-			require.Error(t, err)
-			for _, cause := range unwrapAll(err) {
-				scripted.RequireNoSecret(t, strings.Join(formsOf(cause), "\n"))
-				assert.NotContains(t, cause.Error(), scripted.SecretKey)
-				assert.NotContains(t, cause.Error(), "emails=")
-			}
-			ctx.end()
-		}
 	}
 }

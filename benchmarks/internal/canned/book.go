@@ -102,3 +102,8 @@ func (b *Book) Append(buffer []byte, page Page, header http.Header) []byte {
 	}
 	return append(buffer, tail...)
 }
+
+// Whole returns a page that contains the complete list.
+func Whole(format Format, rows int) string {
+	return string(NewBook(format).Append(nil, Page{PerPage: rows, Total: rows}, http.Header{}))
+}

@@ -3,11 +3,9 @@ package canned_test
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"testing"
 	"time"
 
@@ -70,15 +68,6 @@ func TestListHasTheRequestedNumberOfCustomers(t *testing.T) {
 	assert.Len(t, seen, 2345)
 }
 
-func TestRowsHaveAbout300Bytes(t *testing.T) {
-	var total int
-	for i := range 1000 {
-		total += len(canned.Messaging.Format.Row(i))
-	}
-
-	assert.InDelta(t, 308, total/1000, 10)
-}
-
 func TestAdjustableReadsLengthAndDelayFromThePath(t *testing.T) {
 	var slept []time.Duration
 	handler := canned.Adjustable(canned.Messaging, func(d time.Duration) { slept = append(slept, d) })
@@ -105,27 +94,12 @@ func TestAdjustableReadsLengthAndDelayFromThePath(t *testing.T) {
 	}
 }
 
-func TestListRespondsToAPostWithTheResponseOfTheService(t *testing.T) {
-	response := httptest.NewRecorder()
-
-	canned.List(canned.Messaging, 1).ServeHTTP(response, httptest.NewRequest(http.MethodPost, "/v1/events/trigger", nil))
-
-	assert.Equal(t, http.StatusOK, response.Code)
-	assert.Equal(t, canned.Messaging.Response, response.Body.String())
-}
-
 func TestNewBookPanicsUnlessARowHasItsNumberOnce(t *testing.T) {
 	for name, row := range map[string]string{"never": `{}`, "twice": canned.Number + canned.Number} {
 		t.Run(name, func(t *testing.T) {
 			assert.Panics(t, func() { canned.NewBook(canned.Format{Row: func(int) string { return row }}) })
 		})
 	}
-}
-
-func TestRowOfFindsTheRowByItsNumber(t *testing.T) {
-	assert.Equal(t, 0, canned.RowOf("cus_"+canned.Number))
-	assert.Equal(t, 4711, canned.RowOf(fmt.Sprint("cus_", canned.NumberOf(4711))))
-	assert.Equal(t, -1, canned.RowOf("nonsense"))
 }
 
 func TestServeCountsConnectionsAndStopsWithItsInput(t *testing.T) {
@@ -170,13 +144,4 @@ func serve(t *testing.T) (addresses canned.Addresses, stop func() error) {
 		_ = closeIn.Close()
 		return <-stopped
 	}
-}
-
-func TestPersonsDiffer(t *testing.T) {
-	seen := make(map[string]bool)
-	for i := range 1000 {
-		seen[canned.NewPerson(i).Email+strconv.Itoa(int(canned.NewPerson(i).Created.Unix()))] = true
-	}
-
-	assert.Len(t, seen, 1000)
 }

@@ -37,13 +37,6 @@ func TestMedianIsTheMiddleValue(t *testing.T) {
 	assert.True(t, math.IsNaN(measure.Median(nil)), "the median of no values is NaN")
 }
 
-func TestSpreadIsTheLowestAndTheHighestValue(t *testing.T) {
-	low, high := measure.Result{Values: []float64{3, 1, 2}}.Spread()
-
-	assert.Equal(t, 1.0, low)
-	assert.Equal(t, 3.0, high)
-}
-
 func TestLimitIsMissedOnlyOnTheWrongSide(t *testing.T) {
 	cases := map[string]struct {
 		limit  measure.Limit
