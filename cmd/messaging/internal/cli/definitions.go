@@ -133,19 +133,18 @@ func compareWithFile(c call) iter.Seq2[definitions.Comparison, error] {
 	if err != nil {
 		return failed[definitions.Comparison](err)
 	}
+	compared, err := definitions.Compare(wanted, allEvents(c.ctx, client))
+	missing, different := definitions.With(compared, definitions.Missing), definitions.With(compared, definitions.Differs)
+	if _, invalid := prepareEvents(missing); err == nil && invalid != nil {
+		err = exit.With(exit.Invalid, "an event cannot be created: %w", invalid)
+	} else if err == nil && len(missing)+len(different) > 0 {
+		err = exit.With(exit.Drift, "the account differs from %s: %d missing, %d different", c.args[0], len(missing), len(different))
+	}
 	return func(yield func(definitions.Comparison, error) bool) {
-		compared, err := definitions.Compare(wanted, allEvents(c.ctx, client))
-		for row := range ofSlice(compared, err) {
-			if err == nil && !yield(row, nil) {
+		for row := range ofSlice(compared, nil) {
+			if !yield(row, nil) {
 				return
 			}
-		}
-		if _, invalid := prepareEvents(definitions.With(compared, definitions.Missing)); err == nil && invalid != nil {
-			err = exit.With(exit.Invalid, "an event cannot be created: %w", invalid)
-		}
-		missing, different := len(definitions.With(compared, definitions.Missing)), len(definitions.With(compared, definitions.Differs))
-		if err == nil && missing+different > 0 {
-			err = exit.With(exit.Drift, "the account differs from %s: %d missing, %d different", c.args[0], missing, different)
 		}
 		if err != nil {
 			yield(definitions.Comparison{}, err)
@@ -168,11 +167,11 @@ func readDefinitions(cmd *cobra.Command, path string) (definitions.List, error) 
 // creation creates the events that an account does not have.
 type creation struct {
 	*settings
-	client  *messaging.Client
-	wanted  definitions.List
-	missing []definitions.Comparison
-	rows    *output.Rows[messaging.Event]
-	created int
+	client           *messaging.Client
+	wanted           definitions.List
+	present, missing []definitions.Comparison
+	rows             *output.Rows[messaging.Event]
+	created          int
 }
 
 // createEvents creates the events of a list that the account does not have, after the
@@ -190,8 +189,7 @@ func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wante
 		return err
 	}
 	c := &creation{settings: s, client: client, wanted: wanted, rows: output.NewRows(s.printer, eventTable)}
-	present, err := c.compare(ctx)
-	if err != nil {
+	if err := c.compare(ctx); err != nil {
 		return err
 	}
 	if len(c.missing) > 0 {
@@ -202,32 +200,36 @@ func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wante
 		_, err := flags.Decide(ctx, s.printer, confirm.NewPlan("Create no events", service), confirm.NewAction(service, "", nil, "", ""))
 		return err
 	}
-	for _, row := range present {
-		if err := c.rows.Write(row.Account); err != nil {
-			return err
-		}
-	}
-	return c.rows.Close()
+	return errors.Join(c.printPresent(), c.rows.Close())
 }
 
-// compare compares the events with those of the account, and returns those that it has.
-func (c *creation) compare(ctx context.Context) ([]definitions.Comparison, error) {
+// compare compares the events with those of the account. One that differs is an error.
+func (c *creation) compare(ctx context.Context) error {
 	ctx, end := c.limited(ctx)
 	defer end()
 	compared, err := definitions.Compare(c.wanted, allEvents(ctx, c.client))
 	if err != nil {
-		return nil, asRead(err)
+		return asRead(err)
 	}
 	var all []error
 	for _, row := range definitions.With(compared, definitions.Differs) {
 		all = append(all, fmt.Errorf("event %q differs: %s", row.Event, strings.Join(row.Differences, "; ")))
 	}
 	if all != nil {
-		return nil, exit.With(exit.Invalid, "%w\nthe service cannot change an event, so nothing was created: give it another name in the file, "+
+		return exit.With(exit.Invalid, "%w\nthe service cannot change an event, so nothing was created: give it another name in the file, "+
 			"or restore the definition that the account has", errors.Join(all...))
 	}
-	c.missing = definitions.With(compared, definitions.Missing)
-	return definitions.With(compared, definitions.Current), nil
+	c.present, c.missing = definitions.With(compared, definitions.Current), definitions.With(compared, definitions.Missing)
+	return nil
+}
+
+func (c *creation) printPresent() error {
+	for _, row := range c.present {
+		if err := c.rows.Write(row.Account); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // confirmed asks, and creates what is missing.
@@ -241,15 +243,13 @@ func (c *creation) confirmed(ctx context.Context, service *profile.Service, flag
 		plan.Add("create", each.Event+": "+parametersText(each.Wanted.Parameters))
 		plan.Add("description", words.Shortened(each.Wanted.Description, excerpt))
 	}
-	send := &send{service: service, plan: plan, question: "Create " + words.Count(len(prepared), "event") + "?",
-		answer: fmt.Sprint(len(prepared)), prepared: prepared, unrecorded: true,
-		recheck: c.recheck, accepted: c.accepted, unknown: c.lookUp}
-	err = c.send(ctx, flags, send)
+	count := words.Count(len(prepared), "event")
+	err = c.send(ctx, flags, &send{service: service, plan: plan, question: "Create " + count + "?", answer: fmt.Sprint(len(prepared)),
+		prepared: prepared, unrecorded: true, recheck: c.recheck, accepted: c.accepted, unknown: c.lookUp})
 	switch {
 	case err != nil && c.created > 0:
-		err = errors.Join(err, exit.With(exit.PartlyDone, "%d of %s were created; run the same command again to create the others",
-			c.created, words.Count(len(prepared), "event")))
-		return errors.Join(err, c.rows.Close())
+		return errors.Join(err, exit.With(exit.PartlyDone, "%d of %s were created; run the same command again to create the others",
+			c.created, count), c.rows.Close())
 	case err != nil || flags.DryRun:
 		return err
 	}
@@ -259,19 +259,13 @@ func (c *creation) confirmed(ctx context.Context, service *profile.Service, flag
 // recheck looks again whether the account has the events, which another operator may have created, and prints those that it had.
 func (c *creation) recheck(ctx context.Context) error {
 	before := len(c.missing)
-	present, err := c.compare(ctx)
-	if err != nil {
+	if err := c.compare(ctx); err != nil {
 		return err
 	}
 	if len(c.missing) != before {
 		return exit.With(exit.Usage, "nothing was created: the account has changed since the plan was shown; run the command again")
 	}
-	for _, row := range present {
-		if err := c.rows.Write(row.Account); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.printPresent()
 }
 
 func (c *creation) accepted(_ int, response *messaging.Response) error {
