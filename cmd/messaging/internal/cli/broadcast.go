@@ -28,6 +28,8 @@ type content interface {
 	flags(set *pflag.FlagSet)
 	// read completes what the flags have set.
 	read(cmd *cobra.Command) error
+	// params returns what a file of the content is decoded into.
+	params() any
 	// prepare adds the audience and the time, and prepares the broadcast.
 	prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error)
 	// describe adds lines to the plan.
@@ -70,7 +72,7 @@ func (b *broadcast) readContent(cmd *cobra.Command) error {
 		return err
 	}
 	if b.file != "" {
-		return decodeInput(cmd, b.file, b.content)
+		return decodeInput(cmd, b.file, b.params())
 	}
 	return b.read(cmd)
 }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -147,16 +145,10 @@ func failed[T any](err error) iter.Seq2[T, error] {
 }
 
 // readError is an error of a read. Nothing is ever sent by a read, so the error does not say
-// so; and it begins with the cause if that is a setting.
+// so.
 type readError struct{ error }
 
-func (e readError) Error() string {
-	said := strings.TrimSuffix(e.error.Error(), "; nothing was sent")
-	if unknown, ok := errors.AsType[*net.DNSError](e.error); ok && unknown.IsNotFound {
-		return fmt.Sprintf("there is no host %s; check the base URL (%s)", unknown.Name, said)
-	}
-	return said
-}
+func (e readError) Error() string { return strings.TrimSuffix(e.error.Error(), "; nothing was sent") }
 
 func (e readError) Unwrap() error { return e.error }
 

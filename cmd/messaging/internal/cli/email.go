@@ -15,22 +15,27 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// emailContent is an email broadcast in a file, by the names on the wire, without its
-// audience and its time.
-type emailContent struct {
-	SenderEmail     string                     `json:"sender_email"`
-	SenderName      string                     `json:"sender_name"`
-	Email           string                     `json:"email"`
-	Subject         string                     `json:"subject"`
-	CC              []string                   `json:"cc"`
-	BCC             []string                   `json:"bcc"`
-	ReplyTo         []string                   `json:"reply_to"`
-	Message         string                     `json:"message"`
-	TemplateID      string                     `json:"template_id"`
-	EmailTemplateID string                     `json:"email_template_id"`
-	Variables       map[string]json.RawMessage `json:"variables"`
-	MessageType     string                     `json:"message_type"`
+// emailParams are [messaging.EmailBroadcastParams] in a file, by the names on the wire, without the audience and the time.
+type emailParams struct {
+	SenderEmail     string              `json:"sender_email"`
+	SenderName      string              `json:"sender_name"`
+	Email           string              `json:"email"`
+	Subject         string              `json:"subject"`
+	CC              []string            `json:"cc"`
+	BCC             []string            `json:"bcc"`
+	ReplyTo         []string            `json:"reply_to"`
+	Message         string              `json:"message"`
+	TemplateID      string              `json:"template_id"`
+	EmailTemplateID string              `json:"email_template_id"`
+	Variables       map[string]any      `json:"variables"`
+	MessageType     string              `json:"message_type"`
+	To              messaging.Audience  `json:"-"`
+	Schedule        *messaging.Schedule `json:"-"`
+}
 
+// emailContent is an email broadcast.
+type emailContent struct {
+	emailParams
 	variables string
 }
 
@@ -70,17 +75,11 @@ func (c *emailContent) read(cmd *cobra.Command) (err error) {
 	return err
 }
 
+func (c *emailContent) params() any { return &c.emailParams }
+
 func (c *emailContent) prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error) {
-	var variables map[string]any
-	if c.Variables != nil {
-		variables = make(map[string]any, len(c.Variables))
-	}
-	for name, value := range c.Variables {
-		variables[name] = value
-	}
-	return messaging.EmailBroadcastParams{SenderEmail: c.SenderEmail, SenderName: c.SenderName, Email: c.Email, Subject: c.Subject,
-		CC: c.CC, BCC: c.BCC, ReplyTo: c.ReplyTo, Message: c.Message, TemplateID: c.TemplateID, EmailTemplateID: c.EmailTemplateID,
-		Variables: variables, MessageType: c.MessageType, To: to, Schedule: at}.Prepare()
+	c.To, c.Schedule = to, at
+	return messaging.EmailBroadcastParams(c.emailParams).Prepare()
 }
 
 func (c *emailContent) addresses() []extraRecipients {
@@ -92,7 +91,8 @@ func (c *emailContent) describe(plan *confirm.Plan) {
 	plan.Add("sender", c.SenderName+" <"+c.SenderEmail+">")
 	describeText(plan, c.Subject, c.Message, mail.Text(c.Message))
 	for _, name := range slices.Sorted(maps.Keys(c.Variables)) {
-		plan.Add("variable", name+" = "+words.Shortened(string(c.Variables[name]), excerpt))
+		value, _ := json.Marshal(c.Variables[name]) // it was decoded
+		plan.Add("variable", name+" = "+words.Shortened(string(value), excerpt))
 	}
 	plan.Add("type", c.MessageType)
 	plan.Add("template", c.TemplateID)

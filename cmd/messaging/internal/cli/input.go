@@ -98,12 +98,12 @@ func textOf(cmd *cobra.Command, value string) (string, error) {
 }
 
 // variablesOf reads the JSON object of --variables.
-func variablesOf(cmd *cobra.Command, value string) (map[string]json.RawMessage, error) {
+func variablesOf(cmd *cobra.Command, value string) (map[string]any, error) {
 	text, err := textOf(cmd, value)
 	if err != nil || text == "" {
 		return nil, err
 	}
-	var variables map[string]json.RawMessage
+	var variables map[string]any
 	if err := strictjson.Decode([]byte(text), &variables); err != nil {
 		return nil, exit.With(exit.Usage, "--variables: %w", err)
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 )
 
-// pushContent is a push broadcast in a file, by the names on the wire, without its audience
-// and its time.
+// pushContent is [messaging.PushBroadcastParams] in a file, by the names on the wire, without the audience and the time.
 type pushContent struct {
-	Subject            string `json:"subject"`
-	Message            string `json:"message"`
-	WhatsAppTemplateID string `json:"whatsapp_template_id"`
+	Subject            string              `json:"subject"`
+	Message            string              `json:"message"`
+	WhatsAppTemplateID string              `json:"whatsapp_template_id"`
+	To                 messaging.Audience  `json:"-"`
+	Schedule           *messaging.Schedule `json:"-"`
 }
 
 func newBroadcastPush(s *settings) *cobra.Command {
@@ -34,9 +35,11 @@ func (c *pushContent) read(cmd *cobra.Command) (err error) {
 	return err
 }
 
+func (c *pushContent) params() any { return c }
+
 func (c *pushContent) prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error) {
-	return messaging.PushBroadcastParams{Subject: c.Subject, Message: c.Message, WhatsAppTemplateID: c.WhatsAppTemplateID,
-		To: to, Schedule: at}.Prepare()
+	c.To, c.Schedule = to, at
+	return messaging.PushBroadcastParams(*c).Prepare()
 }
 
 func (c *pushContent) addresses() []extraRecipients { return nil }

@@ -13,41 +13,26 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sends"
 )
 
-// sendRow is a send of the record.
-type sendRow struct {
-	ID         string         `json:"id"`
-	At         time.Time      `json:"at"`
-	Host       string         `json:"host"`
-	Operation  string         `json:"operation"`
-	SHA256     string         `json:"sha256"`
-	Recipients *int           `json:"recipients"`
-	Delivery   sends.Delivery `json:"delivery"`
-}
-
-func rowOfSend(s sends.Send) sendRow {
-	return sendRow{s.ID, s.At, s.Host, s.Operation, s.SHA256, s.Recipients, s.Delivery}
-}
-
-var sendTable = output.Table[sendRow]{
-	Columns: []output.Column[sendRow]{
-		{Name: "id", Text: func(r sendRow) string { return r.ID }},
-		{Name: "at", Time: func(r sendRow) time.Time { return r.At }},
-		{Name: "delivery", Text: func(r sendRow) string { return string(r.Delivery) }},
-		{Name: "recipients", Text: func(r sendRow) string {
+var sendTable = output.Table[sends.Shown]{
+	Columns: []output.Column[sends.Shown]{
+		{Name: "id", Text: func(r sends.Shown) string { return r.ID }},
+		{Name: "at", Time: func(r sends.Shown) time.Time { return r.At }},
+		{Name: "delivery", Text: func(r sends.Shown) string { return string(r.Delivery) }},
+		{Name: "recipients", Text: func(r sends.Shown) string {
 			if r.Recipients == nil {
 				return ""
 			}
 			return fmt.Sprint(*r.Recipients)
 		}},
-		{Name: "operation", Text: func(r sendRow) string { return r.Operation }},
-		{Name: "host", Text: func(r sendRow) string { return r.Host }},
-		{Name: "sha256", Text: func(r sendRow) string { return r.SHA256 }},
+		{Name: "operation", Text: func(r sends.Shown) string { return r.Operation }},
+		{Name: "host", Text: func(r sends.Shown) string { return r.Host }},
+		{Name: "sha256", Text: func(r sends.Shown) string { return r.SHA256 }},
 	},
-	Fields: output.FieldsOf(sendRow{}),
+	Fields: output.FieldsOf(sends.Shown{}),
 }
 
 func newSendsList(s *settings) *cobra.Command {
-	return list[sendRow]{
+	return list[sends.Shown]{
 		use: "list", short: "List the broadcasts and triggers that were sent from this machine, oldest first",
 		long: `List the broadcasts and triggers that were sent from this machine, oldest first. Nobody knows what
 became of those whose delivery is unknown or empty: find out, and run "sends resolve". The others
@@ -56,15 +41,15 @@ are accepted, rejected, not_sent, or superseded by a send with --again; they are
 		example: `  messaging sends list
   messaging sends list --json=id,at,delivery`,
 		table: sendTable,
-		rows: func(call) iter.Seq2[sendRow, error] {
+		rows: func(call) iter.Seq2[sends.Shown, error] {
 			record, err := sends.Open(os.LookupEnv)
 			if err != nil {
-				return failed[sendRow](err)
+				return failed[sends.Shown](err)
 			}
 			all, err := record.List()
-			rows := make([]sendRow, len(all))
+			rows := make([]sends.Shown, len(all))
 			for i, each := range all {
-				rows[i] = rowOfSend(each)
+				rows[i] = each.Shown
 			}
 			return ofSlice(rows, err)
 		},
@@ -97,7 +82,7 @@ carried out, the same send is no longer refused.`,
 			if err != nil {
 				return err
 			}
-			return output.One(s.printer, sendTable, rowOfSend(found))
+			return output.One(s.printer, sendTable, found.Shown)
 		},
 	}
 	s.prints(cmd, sendTable.Fields)

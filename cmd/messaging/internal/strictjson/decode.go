@@ -37,7 +37,9 @@ func Decode(data []byte, into any) error {
 		if problem := checkKeys(decoder, reflect.TypeOf(into)); problem != nil {
 			return fmt.Errorf("line %d: %w", line(decoder.InputOffset()), problem)
 		}
-		err = json.Unmarshal(data, into)
+		decoder = json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber() // a number keeps its digits
+		err = decoder.Decode(into)
 	}
 	switch syntax, kind := new(json.SyntaxError), new(json.UnmarshalTypeError); {
 	case errors.As(err, &syntax):
