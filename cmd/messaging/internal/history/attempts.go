@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
@@ -113,9 +112,6 @@ func (s *Store) unlink(e *Entry) {
 	}
 }
 
-// Next returns the number of the next attempt of the call, 0 if there is none.
-func (e *Entry) Next() int { return int(e.next.Load()) }
-
 // Grouped returns a query that matches only the last of those attempts of a call that q
 // matches.
 func (s *Store) Grouped(q Query) Query {
@@ -128,47 +124,25 @@ func (s *Store) lastOfCall(q Query) func(*Entry) bool {
 }
 
 // Later returns the attempts of a call after an entry that are still kept, in their order.
-func (s *Store) Later(e *Entry) (list []*Entry) {
-	for number := e.Next(); number > 0; {
-		next, ok := s.Get(number)
-		if !ok {
-			break
-		}
-		list = append(list, next)
-		number = next.Next()
-	}
-	return list
+func (s *Store) Later(e *Entry) []*Entry {
+	return s.chain(e, func(e *Entry) int { return int(e.next.Load()) })
 }
 
 // Attempts returns the attempts of a call before an entry that are still kept, latest
 // first.
-func (s *Store) Attempts(e *Entry) (list []*Entry) {
-	for number := e.Previous; number > 0; {
-		previous, ok := s.Get(number)
-		if !ok {
-			break
-		}
-		list = append(list, previous)
-		number = previous.Previous
+func (s *Store) Attempts(e *Entry) []*Entry {
+	return s.chain(e, func(e *Entry) int { return e.Previous })
+}
+
+func (s *Store) chain(e *Entry, linked func(*Entry) int) (list []*Entry) {
+	for e, ok := s.Get(linked(e)); ok; e, ok = s.Get(linked(e)) {
+		list = append(list, e)
 	}
 	return list
 }
 
-// Delivery returns what the SDK reports, and whether it retries the request. It is found
-// out once.
-func (e *Entry) Delivery() (d messaging.Delivery, retried bool) {
-	const known, retryable = 1 << 8, 1 << 9
-	if state := e.delivery.Load(); state&known != 0 {
-		return messaging.Delivery(state & 0xff), state&retryable != 0
-	}
-	found := outcome.Of(e.Exchange)
-	state := uint32(found.Delivery) | known
-	if found.Retryable {
-		state |= retryable
-	}
-	e.delivery.Store(state)
-	return found.Delivery, found.Retryable
-}
+// Delivery returns what the SDK reports, and whether it retries the request.
+func (e *Entry) Delivery() (d messaging.Delivery, retried bool) { return e.delivery, e.retried }
 
 // IsRead reports whether a request changes nothing, so that it can be repeated.
 func (e *Entry) IsRead() bool {

@@ -171,16 +171,15 @@ func TestADuplicateIsLinkedFromTheLatestSendThatIsStillKept(t *testing.T) {
 
 func TestNotesAreFoundOnce(t *testing.T) {
 	s := history.New(100, 1<<30)
-	s.Add(exchange(1))
-	s.Add(exchange(2))
-	first, _ := s.Get(1)
-	second, _ := s.Get(2)
-	assert.Empty(t, first.Notes(), "nothing finds them yet")
 	var asked []int
-	s.FindNotes(func(e *history.Entry) []history.Note {
+	s.Notes = func(e *history.Entry) []history.Note {
 		asked = append(asked, e.Number)
 		return []history.Note{{Code: "duplicate"}}[:e.Number-1]
-	})
+	}
+	s.Add(exchange(1))
+	s.Add(exchange(2))
+	second, _ := s.Get(2)
+	assert.Empty(t, asked, "nobody asks yet")
 	for text, want := range map[string][]int{"has:duplicate": {2}, "-has:duplicate": {1}, "has:skipped": {}} {
 		query, err := history.Parse(text)
 		require.NoError(t, err)

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
 	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
@@ -43,16 +45,16 @@ type Entry struct {
 	// Mark is the latest mark before the request, or nil.
 	Mark *Mark
 
-	size       int64
-	content    uint64 // the same for requests that are the same
-	call       uint64 // the same for those of one client
-	twin       int    // the number of the latest send that is the same, if both were carried out
-	afterTwin  time.Duration
-	duplicate  atomic.Int64  // the number of the next send that is a duplicate of this one
-	next       atomic.Int64  // the number of the next attempt
-	delivery   atomic.Uint32 // of the method Delivery
-	noteFinder *noteFinder
-	notes      atomic.Pointer[[]Note] // of the method Notes, or nil if it is not known yet
+	size      int64
+	content   uint64 // the same for requests that are the same
+	call      uint64 // the same for those of one client
+	twin      int    // the number of the latest send that is the same, if both were carried out
+	afterTwin time.Duration
+	duplicate atomic.Int64 // the number of the next send that is a duplicate of this one
+	next      atomic.Int64 // the number of the next attempt
+	delivery  messaging.Delivery
+	retried   bool
+	notes     func() []Note
 }
 
 // Change is a customer that a request created or updated.
@@ -94,6 +96,8 @@ func newEntry(e *fake.Exchange, eventName func(id string) string) *Entry {
 	kept.Effect, kept.Customers = nil, nil
 	entry := &Entry{Exchange: &kept, Attempt: 1}
 	entry.content, entry.call = sameAs(e)
+	found := outcome.Of(e)
+	entry.delivery, entry.retried = found.Delivery, found.Retryable
 	switch effect := e.Effect.(type) {
 	case *fake.EmailBroadcast:
 		entry.Kind, entry.Subject = EmailBroadcast, clip(effect.Subject)

@@ -366,7 +366,7 @@ func TestQueryTerms(t *testing.T) {
 			for name, e := range entries {
 				s := history.New(1, 1<<30)
 				s.EventName = func(id string) string { return map[string]string{"e-2": "Invoice paid"}[id] }
-				s.FindNotes(func(e *history.Entry) (notes []history.Note) {
+				s.Notes = func(e *history.Entry) (notes []history.Note) {
 					if len(e.Skipped) > 0 {
 						notes = append(notes, history.Note{Code: "skipped"})
 					}
@@ -374,7 +374,7 @@ func TestQueryTerms(t *testing.T) {
 						notes = append(notes, history.Note{Code: "foreign_key"})
 					}
 					return notes
-				})
+				}
 				e.Number = 1
 				s.Add(e)
 				if hits, _ := s.Find(query, 0, 1); len(hits) == 1 {

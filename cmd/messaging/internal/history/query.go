@@ -1,21 +1,13 @@
 package history
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/internal/service"
 )
 
 // Query selects entries. The zero Query selects all.
@@ -68,68 +60,6 @@ func (q Query) Searches(e *Entry) bool {
 func (q Query) And(match func(*Entry) bool) Query { return q.and(term{match: match}) }
 
 func (q Query) and(t term) Query { return Query{append(slices.Clip(q.terms), t), q.replays} }
-
-// Term is a key of a query, with what it selects.
-type Term struct {
-	Key, Example, Selects string
-	// Values are those that are known.
-	Values []string
-	// parse returns what a value selects, which is in lower case.
-	parse func(value string) (func(*Entry) bool, error)
-}
-
-// Keys are the keys of a query: help, filters, suggestions and errors range over them.
-var Keys = []Term{
-	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of an operation, such as op:trigger", operations(), parseOp},
-	{"status", "status:422", "the status: 200, 4xx, >=400, or none if the response was lost; also accepted, rejected or unknown",
-		[]string{"2xx", "4xx", "5xx", "none"}, parseStatus},
-	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number; also a broadcast to all customers", nil,
-		func(value string) (func(*Entry) bool, error) {
-			return func(e *Entry) bool { return e.isFor(value) }, nil
-		}},
-	{"event", "event:order", "the id of an event, or part of its name", nil, parseEvent},
-	{"subject", "subject:moved", "part of the subject of a broadcast", nil, func(value string) (func(*Entry) bool, error) {
-		return func(e *Entry) bool { return containsFold(e.Subject, value) }, nil
-	}},
-	{"value", "value:order=A-1001",
-		"part of a value of the request, by its name or the end of its path, as in value:payload.order=A-1001; == is for all of it",
-		nil, parseValue},
-	{"has", "has:skipped", "effect (it was carried out), replay, or what is worth a look: " + words.List(Codes, "or"),
-		append([]string{"effect", "replay"}, Codes...), parseHas},
-	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent", deliveries, parseDelivery},
-	{"mark", "mark:checkout", "the name of the last mark before the request; of several marks with the name, the latest", nil,
-		func(value string) (func(*Entry) bool, error) {
-			return func(e *Entry) bool {
-				return e.Mark != nil && !e.Mark.repeated.Load() && strings.EqualFold(e.Mark.Name, value)
-			}, nil
-		}},
-	{"since", "since:5m", "requests of the last 5 minutes", []string{"5m"}, parseSince},
-	{"fault", "fault:answer_lost", "part of the kind of the fault, or any", []string{"any"}, func(value string) (func(*Entry) bool, error) {
-		return func(e *Entry) bool { return e.Fault != "" && (value == "any" || containsFold(e.Fault, value)) }, nil
-	}},
-}
-
-func operations() (names []string) {
-	for op := range service.Served() {
-		names = append(names, op.Name)
-	}
-	return names
-}
-
-func parseEvent(value string) (func(*Entry) bool, error) {
-	return func(e *Entry) bool {
-		return e.EventID != "" && (strings.EqualFold(e.EventID, value) || containsFold(e.EventName, value))
-	}, nil
-}
-
-func parseSince(value string) (func(*Entry) bool, error) {
-	d, err := time.ParseDuration(value)
-	if err != nil {
-		return nil, fmt.Errorf("must be a duration such as 5m or 1h30m")
-	}
-	from := time.Now().Add(-d)
-	return func(e *Entry) bool { return e.At.After(from) }, nil
-}
 
 // Parse parses a query: words that the request or the response contains, and
 // key:value terms, all of which must match. A value with blanks needs double quotes.
@@ -194,178 +124,51 @@ func parseTerm(key, value string) (func(*Entry) bool, error) {
 	return Keys[i].parse(value)
 }
 
-// parseOp returns an error for the name of no operation, which would never match.
-func parseOp(value string) (func(*Entry) bool, error) {
-	for op := range service.Served() {
-		if strings.Contains(op.Name, value) {
-			return func(e *Entry) bool { return containsFold(e.Op, value) }, nil
+// Suggestions returns the terms of a query whose values are known, and the beginnings of the others, such as "to:".
+func Suggestions() (terms []string) {
+	for _, key := range Keys {
+		if len(key.Values) == 0 {
+			terms = append(terms, key.Key+":")
+		}
+		for _, value := range key.Values {
+			terms = append(terms, search.Term{Text: key.Key + ":" + value}.String())
 		}
 	}
-	return nil, fmt.Errorf("unknown operation; must be part of one of %s", service.Names(service.Served()))
+	return terms
 }
 
-func parseStatus(value string) (func(*Entry) bool, error) {
-	switch value {
-	case "none":
-		return func(e *Entry) bool { return e.Status == 0 }, nil
-	case "accepted", "rejected", "unknown":
-		return parseDelivery(value)
+// Corrected returns a query with what was probably meant in place of its invalid terms, or "" if nobody can tell.
+func Corrected(text string) string {
+	var corrected []string
+	for _, t := range search.Terms(text) {
+		if _, err := Parse(t.String()); err != nil {
+			if t.Text = meant(t.Text); t.Text == "" {
+				return ""
+			}
+		}
+		corrected = append(corrected, t.String())
 	}
-	if class, ok := strings.CutSuffix(value, "xx"); ok && len(class) == 1 && class >= "1" && class <= "5" {
-		return func(e *Entry) bool { return e.Status/100 == int(class[0]-'0') }, nil
+	query := strings.Join(corrected, " ")
+	if _, err := Parse(query); err != nil {
+		return ""
 	}
-	holds, rest := parseComparison[int](value)
-	status, err := strconv.Atoi(rest)
-	if err != nil {
-		return nil, fmt.Errorf("must be a status code, a class such as 4xx, a comparison such as >=400, or none")
-	}
-	return func(e *Entry) bool { return e.Status != 0 && holds(e.Status, status) }, nil
+	return query
 }
 
-// parseComparison returns the comparison at the beginning of a value, and the rest of the
-// value. Without an operator, it is the comparison for equality.
-func parseComparison[T cmp.Ordered](value string) (holds func(a, b T) bool, rest string) {
-	switch {
-	case strings.HasPrefix(value, ">="):
-		return func(a, b T) bool { return a >= b }, value[2:]
-	case strings.HasPrefix(value, "<="):
-		return func(a, b T) bool { return a <= b }, value[2:]
-	case strings.HasPrefix(value, ">"):
-		return func(a, b T) bool { return a > b }, value[1:]
-	case strings.HasPrefix(value, "<"):
-		return func(a, b T) bool { return a < b }, value[1:]
-	default:
-		return func(a, b T) bool { return a == b }, value
-	}
-}
-
-func parseDelivery(value string) (func(*Entry) bool, error) {
-	if !slices.Contains(deliveries, value) {
-		return nil, fmt.Errorf("must be %s", words.List(deliveries, "or"))
-	}
-	return func(e *Entry) bool { d, _ := e.Delivery(); return words.Delivery(d) == value }, nil
-}
-
-// deliveries are the values of delivery:.
-var deliveries = []string{"accepted", "rejected", "unknown", "not_sent"}
-
-func parseHas(value string) (func(*Entry) bool, error) {
-	switch {
-	case value == "effect":
-		return func(e *Entry) bool { return e.Kind != "" }, nil
-	case value == "replay":
-		return func(e *Entry) bool { return e.ReplayOf > 0 }, nil
-	case slices.Contains(Codes, value):
-		return func(e *Entry) bool { return e.has(value) }, nil
-	default:
-		return nil, fmt.Errorf("must be effect, replay, %s", words.List(Codes, "or"))
-	}
-}
-
-// contains reports whether the request or the response contains a word.
-func (e *Entry) contains(word string) bool {
-	if containsFold(unescaped(e.Request.Body), word) || containsFold(e.Op, word) || containsFold(e.Request.Path, word) ||
-		containsFold(unescaped(e.ResponseBody), word) || containsFold(e.Fault, word) || containsFold(e.EventName, word) {
-		return true
-	}
-	for name, values := range e.Request.Query {
-		if containsFold(name, word) || slices.ContainsFunc(values, func(v string) bool { return containsFold(v, word) }) {
-			return true
+// meant returns the valid term that an invalid one begins or resembles, or "".
+func meant(term string) string {
+	var known []string
+	for _, suggestion := range Suggestions() {
+		if !strings.HasSuffix(suggestion, ":") {
+			known = append(known, strings.ReplaceAll(suggestion, `"`, ""))
 		}
 	}
-	return headerContains(e.Request.Header, word) || headerContains(e.ResponseHeader, word)
-}
-
-// headerContains reports whether a value contains a word. Values in place of credentials
-// are left out: they are the same in every request.
-func headerContains(header http.Header, word string) bool {
-	for _, values := range header {
-		if slices.ContainsFunc(values, func(v string) bool { return v != "REDACTED" && containsFold(v, word) }) {
-			return true
-		}
+	key, value, _ := strings.Cut(lower(term), ":")
+	if i := slices.IndexFunc(known, func(s string) bool { return strings.HasPrefix(s, key+":"+value) }); i >= 0 && value != "" {
+		return known[i]
 	}
-	return false
-}
-
-// isFor reports whether a part of a recipient matches. A request that was not carried out has no recipients: its body
-// is searched.
-func (e *Entry) isFor(part string) bool {
-	switch {
-	case e.Everyone && e.Kind != "":
-		return true
-	case e.Kind == "" || !containsFold(unescaped(e.Request.Body), part):
-		return len(e.Request.Body) > 0 && containsFold(unescaped(e.Request.Body), part)
+	if right := words.Nearest(key, keyNames()); right != "" && right != key {
+		return right + ":" + value
 	}
-	return findValue(read[any](e.Request.Body), nil, func(at []string, text string) bool {
-		return len(at) > 0 && slices.Contains(recipientFields, at[len(at)-1]) && containsFold(text, part)
-	})
-}
-
-// recipientFields are the members of a body that hold a recipient.
-var recipientFields = []string{"email", "customer_id", "phone_no", "cc", "bcc"}
-
-// Mentions reports whether the body of the request has one of some texts as a value. Empty texts are left out.
-func (e *Entry) Mentions(texts ...string) bool {
-	body := unescaped(e.Request.Body)
-	return slices.ContainsFunc(texts, func(text string) bool { return text != "" && containsFold(body, lower(`"`+text+`"`)) })
-}
-
-// lower returns a text in lower case, for containsFold.
-func lower(text string) string { return strings.ToLower(text) }
-
-// unescaped returns a JSON body as people read it: without the escapes in its
-// strings.
-func unescaped(body []byte) []byte {
-	if bytes.IndexByte(body, '\\') < 0 {
-		return body
-	}
-	return escape.ReplaceAllFunc(body, func(match []byte) []byte {
-		var text string
-		if json.Unmarshal(slices.Concat([]byte{'"'}, match, []byte{'"'}), &text) != nil {
-			return match
-		}
-		return []byte(text)
-	})
-}
-
-// escape matches adjacent escapes together, since two can be one character.
-var escape = regexp.MustCompile(`(\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])+`)
-
-// containsFold reports whether text contains lower, which is in lower case. It does not
-// allocate for ASCII, because a search calls it for every entry.
-func containsFold[T string | []byte](text T, lower string) bool {
-	if lower == "" {
-		return true
-	}
-	if strings.ContainsFunc(lower, func(r rune) bool { return r > unicode.MaxASCII }) {
-		return strings.Contains(strings.ToLower(string(text)), lower)
-	}
-	first, upper := lower[0], upperASCII(lower[0])
-	for i := 0; i+len(lower) <= len(text); i++ {
-		if text[i] != first && text[i] != upper {
-			continue
-		}
-		j := 1
-		for j < len(lower) && lowerASCII(text[i+j]) == lower[j] {
-			j++
-		}
-		if j == len(lower) {
-			return true
-		}
-	}
-	return false
-}
-
-func upperASCII(c byte) byte {
-	if 'a' <= c && c <= 'z' {
-		return c - 'a' + 'A'
-	}
-	return c
-}
-
-func lowerASCII(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
+	return words.Nearest(lower(term), known)
 }

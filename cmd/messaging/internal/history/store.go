@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
@@ -20,24 +19,24 @@ type Store struct {
 	// triggers that were not carried out. It may be nil, and must not be set after
 	// the first Add.
 	EventName func(id string) string
+	// Notes finds what is worth a look in an entry. It is called once for each entry that
+	// somebody asks about. It must not be set after the first Add.
+	Notes func(*Entry) []Note
 
-	noteFinder *noteFinder
-	boot       string // random
-	max        int
-	maxBytes   int64
+	boot     string // random
+	max      int
+	maxBytes int64
 
 	mu      sync.Mutex
 	mark    *Mark             // the latest one, or nil
-	named   map[string]*Mark  // the latest one of each name
+	named   []*Mark           // the latest one of each name, the latest first
 	marks   int               // how many there were
-	names   []string          // of the latest ones, the latest first, each once
-	handled map[handled]int   // how many entries there are of each
 	entries []*Entry          // in the order of their numbers, without gaps
 	calls   map[uint64]*Entry // the latest attempt of each call
 	sends   map[uint64]*Entry // the latest one of each content that was carried out
 	bytes   int64
 	state   State
-	wake    chan struct{} // closed when the state changes; nil if nobody waits
+	changed chan struct{} // closed and replaced when the state changes
 }
 
 // State describes the content of a store.
@@ -59,21 +58,14 @@ type State struct {
 // New returns a store of at most max entries, which count as at most maxBytes. The latest
 // entry is always kept.
 func New(max int, maxBytes int64) *Store {
-	return &Store{noteFinder: new(noteFinder), boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes,
-		calls: make(map[uint64]*Entry), sends: make(map[uint64]*Entry), handled: make(map[handled]int)}
-}
-
-// handled is what entries are counted by.
-type handled struct {
-	op       string
-	delivery messaging.Delivery
+	return &Store{boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes, changed: make(chan struct{}),
+		calls: make(map[uint64]*Entry), sends: make(map[uint64]*Entry), Notes: func(*Entry) []Note { return nil }}
 }
 
 // Add adds an exchange, and removes the oldest entries that exceed the limits.
 func (s *Store) Add(e *fake.Exchange) {
 	entry := newEntry(e, s.EventName)
-	entry.noteFinder = s.noteFinder
-	entry.Delivery() // finds it out before the lock, to count it
+	entry.notes = sync.OnceValue(func() []Note { return s.Notes(entry) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	entry.Mark = s.mark
@@ -103,11 +95,9 @@ func (s *Store) dropOldest() {
 func (s *Store) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.entries, s.bytes = nil, 0
+	s.entries, s.bytes, s.mark, s.named = nil, 0, nil, nil
 	clear(s.calls)
 	clear(s.sends)
-	clear(s.handled)
-	s.mark, s.named, s.names = nil, nil, nil
 	s.state = State{Last: s.state.Last, Mark: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
 	s.notify()
 }
@@ -129,37 +119,28 @@ func (s *Store) Mark(name string) int {
 	s.marks++
 	s.mark = &Mark{ID: s.marks, Name: name, At: time.Now()}
 	if name != "" {
-		s.repeat(s.mark)
-		names := slices.DeleteFunc(s.names, func(other string) bool { return other == name })
-		s.names = slices.Insert(names, 0, name)
-		s.names = s.names[:min(len(s.names), maxMarks)]
+		if i := slices.IndexFunc(s.named, func(m *Mark) bool { return m.Name == name }); i >= 0 {
+			s.named[i].repeated.Store(true)
+			s.named = slices.Delete(s.named, i, i+1)
+		}
+		s.named = slices.Insert(s.named, 0, s.mark)
+		s.named = s.named[:min(len(s.named), maxNamed)]
 	}
 	s.state.Mark = s.state.Last
 	return s.state.Mark
 }
 
-// maxNamed is of how many names the latest marks are known.
-const maxNamed = 10_000
-
-// repeat notes that earlier marks with the name of this one are no longer the latest.
-func (s *Store) repeat(now *Mark) {
-	if earlier := s.named[now.Name]; earlier != nil {
-		earlier.repeated.Store(true)
-	}
-	if s.named == nil || len(s.named) == maxNamed {
-		s.named = make(map[string]*Mark)
-	}
-	s.named[now.Name] = now
-}
-
-// maxMarks is how many names of marks are remembered.
-const maxMarks = 5
+// maxNamed is how many names of marks are known, and maxSuggested how many a search suggests.
+const maxNamed, maxSuggested = 1000, 5
 
 // MarkNames returns the names of the latest marks since the last Clear, the latest first, each once.
-func (s *Store) MarkNames() []string {
+func (s *Store) MarkNames() (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.names)
+	for _, mark := range s.named[:min(len(s.named), maxSuggested)] {
+		names = append(names, mark.Name)
+	}
+	return names
 }
 
 // LatestMark returns the latest mark since the last Clear, or nil.
@@ -191,11 +172,6 @@ func (s *Store) Epoch() string {
 
 func (s *Store) count(e *Entry, by int) {
 	s.state.Requests += by
-	delivery, _ := e.Delivery()
-	of := handled{e.Op, delivery}
-	if s.handled[of] += by; s.handled[of] == 0 {
-		delete(s.handled, of)
-	}
 	switch e.Kind {
 	case EmailBroadcast, PushBroadcast:
 		s.state.Broadcasts += by
@@ -204,24 +180,10 @@ func (s *Store) count(e *Entry, by int) {
 	}
 }
 
-// Deliveries returns how many entries of some operations the SDK reports in each way.
-func (s *Store) Deliveries(isOne func(op string) bool) map[messaging.Delivery]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	counts := make(map[messaging.Delivery]int)
-	for of, n := range s.handled {
-		if isOne(of.op) {
-			counts[of.delivery] += n
-		}
-	}
-	return counts
-}
-
+// notify wakes everybody who waits. The caller must hold s.mu.
 func (s *Store) notify() {
-	if s.wake != nil {
-		close(s.wake)
-		s.wake = nil
-	}
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // State returns the state of the store.
@@ -239,20 +201,14 @@ func (s *Store) Changed(ctx context.Context, seen State) (State, error) {
 			return seen, err
 		}
 		s.mu.Lock()
-		state := s.state
+		state, changed := s.state, s.changed
+		s.mu.Unlock()
 		if state.Last != seen.Last || state.Cleared != seen.Cleared || state.Touched != seen.Touched {
-			s.mu.Unlock()
 			return state, nil
 		}
-		if s.wake == nil {
-			s.wake = make(chan struct{})
-		}
-		wake := s.wake
-		s.mu.Unlock()
 		select {
-		case <-wake:
+		case <-changed:
 		case <-ctx.Done():
-			return state, ctx.Err()
 		}
 	}
 }
@@ -261,11 +217,6 @@ func (s *Store) Changed(ctx context.Context, seen State) (State, error) {
 func (s *Store) Get(number int) (*Entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.get(number)
-}
-
-// get returns the entry with the number. The caller must hold s.mu.
-func (s *Store) get(number int) (*Entry, bool) {
 	i := number - s.first()
 	if i < 0 || i >= len(s.entries) {
 		return nil, false
@@ -303,14 +254,9 @@ func (s *Store) Find(q Query, before, limit int) (found []*Entry, more bool) {
 }
 
 // Count returns the number of the entries that match.
-func (s *Store) Count(q Query) (n int) {
-	all, _ := s.After(0)
-	for _, e := range all {
-		if q.Match(e) {
-			n++
-		}
-	}
-	return n
+func (s *Store) Count(q Query) int {
+	_, _, total := s.FindAndCount(q, 0, 0)
+	return total
 }
 
 // FindAndCount returns what Find does of a grouped query, and how many entries match without groups, in one pass.

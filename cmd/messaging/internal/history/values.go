@@ -3,25 +3,9 @@ package history
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 )
-
-// parseValue returns a term such as value:order=A-1001, which finds A-10012 too, or value:order==A-1001, which does not.
-func parseValue(value string) (func(*Entry) bool, error) {
-	name, part, ok := strings.Cut(value, "=")
-	if !ok || name == "" {
-		return nil, errors.New("must be the name of a value of the body, =, and a part of the value")
-	}
-	path := strings.Split(name, ".")
-	part, isWhole := strings.CutPrefix(part, "=")
-	matches := func(text string) bool { return containsFold(text, part) }
-	if isWhole {
-		matches = func(text string) bool { return strings.ToLower(text) == part } // as the term was
-	}
-	return func(e *Entry) bool { return e.hasValue(path, part, matches) }, nil
-}
 
 // hasValue reports whether a value of the body of the request matches another one, of which it has at least a part. Its
 // path ends with the names of path.
@@ -59,4 +43,10 @@ func findValue(value any, at []string, match func(at []string, text string) bool
 		text, err := json.Marshal(value)
 		return err == nil && match(at, string(text))
 	}
+}
+
+// Mentions reports whether the body of the request has one of some texts as a value. Empty texts are left out.
+func (e *Entry) Mentions(texts ...string) bool {
+	body := unescaped(e.Request.Body)
+	return slices.ContainsFunc(texts, func(text string) bool { return text != "" && containsFold(body, lower(`"`+text+`"`)) })
 }

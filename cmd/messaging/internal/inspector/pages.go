@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
@@ -163,8 +162,9 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 			p.Chips, p.ChipsShown = newChips(l, p.Query, in.box.History.MarkNames()), r.URL.Query().Get("filter") == "open"
 		}
 		if p.Query == "" && l.term != "" {
-			p.Rejected = in.box.History.Deliveries(l.requested)[messaging.DeliveryRejected]
-			p.RejectedURL = "/" + queryString("q", l.term+" delivery:rejected")
+			const rejected = " delivery:rejected"
+			query, _ := history.Parse(l.term + rejected) // it is valid
+			p.Rejected, p.RejectedURL = in.box.History.Count(query), "/"+queryString("q", l.term+rejected)
 		}
 		in.fillRows(p, l, query, before)
 		if p.Detail == nil {

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
@@ -44,7 +42,6 @@ type Config struct {
 // Server returns a server for an inspector. Streams and waits end with ctx.
 func Server(ctx context.Context, cfg Config) *http.Server {
 	in := &Inspector{box: cfg.Box, ending: ctx}
-	cfg.Box.History.FindNotes(func(e *history.Entry) []history.Note { return findings.Of(e, cfg.Box.Records) })
 	return &http.Server{
 		Handler: guard.Pages(guard.Config{Address: cfg.Address, AllowHosts: cfg.AllowHosts, Token: cfg.Token, IsPage: isPage},
 			limitBodies(in.routes())),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -65,6 +66,7 @@ func Start(cfg Config) (*Sandbox, error) {
 	b.service = fake.New(fake.Config{Key: cfg.Key, Identifier: cfg.Identifier, NoHistory: true, MaxRecords: cfg.MaxRecords, Observe: b.observe})
 	b.Records = records.NewStore(b.service)
 	b.History.EventName = b.eventName
+	b.History.Notes = func(e *history.Entry) []history.Note { return findings.Of(e, b.Records) }
 	b.Records.Reset(cfg.Seed)
 	b.port = newPort(cfg.Listener, cfg.Wrap(b.service), b.fail, b.History.Touch)
 	return b, nil

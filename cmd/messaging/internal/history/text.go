@@ -1,0 +1,85 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// contains reports whether the request or the response contains a word.
+func (e *Entry) contains(word string) bool {
+	if containsFold(unescaped(e.Request.Body), word) || containsFold(e.Op, word) || containsFold(e.Request.Path, word) ||
+		containsFold(unescaped(e.ResponseBody), word) || containsFold(e.Fault, word) || containsFold(e.EventName, word) {
+		return true
+	}
+	for name, values := range e.Request.Query {
+		if containsFold(name, word) || slices.ContainsFunc(values, func(v string) bool { return containsFold(v, word) }) {
+			return true
+		}
+	}
+	return headerContains(e.Request.Header, word) || headerContains(e.ResponseHeader, word)
+}
+
+// headerContains reports whether a value contains a word. Values in place of credentials
+// are left out: they are the same in every request.
+func headerContains(header http.Header, word string) bool {
+	for _, values := range header {
+		if slices.ContainsFunc(values, func(v string) bool { return v != "REDACTED" && containsFold(v, word) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// lower returns a text in lower case, for containsFold.
+func lower(text string) string { return strings.ToLower(text) }
+
+// unescaped returns a JSON body as people read it: without the escapes in its
+// strings.
+func unescaped(body []byte) []byte {
+	if bytes.IndexByte(body, '\\') < 0 {
+		return body
+	}
+	return escape.ReplaceAllFunc(body, func(match []byte) []byte {
+		var text string
+		if json.Unmarshal(slices.Concat([]byte{'"'}, match, []byte{'"'}), &text) != nil {
+			return match
+		}
+		return []byte(text)
+	})
+}
+
+// escape matches adjacent escapes together, since two can be one character.
+var escape = regexp.MustCompile(`(\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])+`)
+
+// containsFold reports whether text contains lower, which is in lower case. It does not
+// allocate for ASCII, because a search calls it for every entry.
+func containsFold[T string | []byte](text T, lower string) bool {
+	if lower == "" {
+		return true
+	}
+	if strings.ContainsFunc(lower, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return strings.Contains(strings.ToLower(string(text)), lower)
+	}
+	for i := 0; i+len(lower) <= len(text); i++ {
+		j := 0
+		for j < len(lower) && lowerASCII(text[i+j]) == lower[j] {
+			j++
+		}
+		if j == len(lower) {
+			return true
+		}
+	}
+	return false
+}
+
+func lowerASCII(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
