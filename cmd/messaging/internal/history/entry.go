@@ -238,3 +238,15 @@ func (e *Entry) readAgain(kind Kind) any {
 	r.Header = http.Header{"X-Authorization": {reader.APIKey()}, "Content-Type": {"application/json"}}
 	return reader.Replay(r, e.Number).Effect
 }
+
+// Notes returns what is worth a look in an entry. It is found out once, when somebody asks.
+func (e *Entry) Notes() []Note {
+	if e.notes == nil { // it is not of a store
+		return nil
+	}
+	return e.notes()
+}
+
+func (e *Entry) has(code string) bool {
+	return slices.ContainsFunc(e.Notes(), func(n Note) bool { return n.Code == code })
+}
