@@ -10,33 +10,17 @@ import (
 	"strings"
 )
 
-// Keys holds the API keys that a call has sent. Its methods remove them from what is kept
-// of the responses.
-type Keys struct {
-	current string
-	earlier []string // of earlier attempts, if the key was rotated
-}
+// Keys holds the API keys that a call has sent: several, if the key was rotated. Its methods
+// remove them from what is kept of the responses.
+type Keys struct{ keys []string }
 
 // redactedKey replaces an API key that a response quotes.
 const redactedKey = "[API key]"
 
 // Use adds key to the keys that are searched for.
 func (k *Keys) Use(key string) {
-	if k.current != "" && k.current != key {
-		k.earlier = append(k.earlier, k.current)
-	}
-	k.current = key
-}
-
-// all ranges over the keys that are searched for.
-func (k *Keys) all(yield func(string) bool) {
-	for _, key := range k.earlier {
-		if !yield(key) {
-			return
-		}
-	}
-	if k.current != "" {
-		yield(k.current)
+	if key != "" && !slices.Contains(k.keys, key) {
+		k.keys = append(k.keys, key)
 	}
 }
 
@@ -50,7 +34,7 @@ func (k *Keys) Text(text string) string {
 
 // AreIn reports whether text quotes a key, either as it is or escaped.
 func (k *Keys) AreIn(text string) bool {
-	for key := range k.all {
+	for _, key := range k.keys {
 		if len(text) >= len(key) && (strings.Contains(text, key) || strings.ContainsAny(text, escapes)) {
 			return len(k.spans([]byte(text))) > 0
 		}
@@ -79,7 +63,7 @@ func (k *Keys) Body(body []byte, limit int) []byte {
 func (k *Keys) Window(limit int) int {
 	const longestCharacter = len(`\u0073`)
 	longest := 0
-	for key := range k.all {
+	for _, key := range k.keys {
 		longest = max(longest, len(key))
 	}
 	return limit + longest*longestCharacter
@@ -91,7 +75,7 @@ type span struct{ start, end int }
 // spans returns the parts of text that quote a key, in order and without overlaps.
 func (k *Keys) spans(text []byte) []span {
 	var found []span
-	for key := range k.all {
+	for _, key := range k.keys {
 		for i := 0; i < len(text); i++ {
 			if text[i] != key[0] && strings.IndexByte(escapes, text[i]) < 0 {
 				continue
@@ -209,7 +193,7 @@ func (k *Keys) areInHeader(header http.Header) bool {
 
 // areInName ignores case, because net/http changes the case of header names.
 func (k *Keys) areInName(name string) bool {
-	for key := range k.all {
+	for _, key := range k.keys {
 		if len(name) >= len(key) && strings.Contains(strings.ToLower(name), strings.ToLower(key)) {
 			return true
 		}
