@@ -145,7 +145,7 @@ const (
 	rowBadKey          = "not begun: malformed API key"
 	rowNoConnectionNow = "no connection (temporary)"
 	rowNoConnection    = "no connection: host, certificate or proxy"
-	rowUnrecognized    = "an unknown error of a custom transport"
+	rowUnrecognized    = "an unknown error from your transport"
 	rowNoResponse      = "connected, no response"
 	rowContextEnded    = "connected, and the caller's context ended"
 	row429             = "429"
