@@ -72,16 +72,12 @@ type get[T any] struct {
 	args                      cobra.PositionalArgs
 	flags                     func(*pflag.FlagSet)
 	table                     output.Table[T]
-	find                      func(call, *messaging.Client) (*T, error)
+	find                      func(call) (*T, error)
 }
 
 func (g get[T]) command(s *settings) *cobra.Command {
 	cmd := s.reading(g.use, g.short, g.long, g.example, g.args, g.flags, func(c call) error {
-		client, err := c.client()
-		if err != nil {
-			return err
-		}
-		found, err := g.find(c, client)
+		found, err := g.find(c)
 		if err != nil {
 			return asRead(err)
 		}
@@ -120,6 +116,17 @@ func ofService[T any](rows func(call, *messaging.Client) iter.Seq2[T, error]) fu
 			return failed[T](err)
 		}
 		return rows(c, client)
+	}
+}
+
+// inService finds a row with a client of the service.
+func inService[T any](find func(call, *messaging.Client) (*T, error)) func(call) (*T, error) {
+	return func(c call) (*T, error) {
+		client, err := c.client()
+		if err != nil {
+			return nil, err
+		}
+		return find(c, client)
 	}
 }
 

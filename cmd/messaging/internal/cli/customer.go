@@ -79,12 +79,12 @@ func newCustomerGet(s *settings) *cobra.Command {
 			return cmd.Flags().Set(name, args[0])
 		},
 		table: customerTable,
-		find: func(c call, client *messaging.Client) (*messaging.Customer, error) {
+		find: inService(func(c call, client *messaging.Client) (*messaging.Customer, error) {
 			if id != "" {
 				return client.Customers.Get(c.ctx, id)
 			}
 			return client.Customers.GetByEmail(c.ctx, email)
-		},
+		}),
 	}.command(s)
 	cmd.MarkFlagsMutuallyExclusive("id", "email")
 	cmd.MarkFlagsOneRequired("id", "email")

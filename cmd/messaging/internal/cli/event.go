@@ -59,9 +59,9 @@ func newEventGet(s *settings) *cobra.Command {
   messaging -p sandbox event get 'order shipped' --json`,
 		args:  cobra.ExactArgs(1),
 		table: eventTable,
-		find: func(c call, client *messaging.Client) (*messaging.Event, error) {
+		find: inService(func(c call, client *messaging.Client) (*messaging.Event, error) {
 			return findEvent(c.ctx, client, c.args[0])
-		},
+		}),
 	}.command(s)
 }
 

@@ -2,16 +2,15 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
@@ -32,40 +31,47 @@ type status struct {
 	Service       string   `json:"service"`
 }
 
-// statusTable returns a table with a column for each state.
-func statusTable(counts outbox.Counts) output.Table[status] {
-	columns := []output.Column[status]{{Name: "service", Text: func(s status) string { return s.Service }}}
-	for _, state := range allStates {
-		columns = append(columns, output.Column[status]{Name: string(state), Text: func(status) string {
-			return strconv.Itoa(countOf(counts, state))
-		}})
-	}
-	return output.Table[status]{Fields: output.FieldsOf(status{}), Columns: append(columns,
-		output.Column[status]{Name: "oldest pending", Text: func(s status) string {
-			if s.Pending == 0 {
-				return "-"
-			}
-			return counts.OldestPending.Round(time.Second).String()
-		}},
-		output.Column[status]{Name: "paused", Text: func(s status) string { return cmp.Or(strings.Join(s.Paused, ", "), "no") }})}
-}
+var statusTable = output.Table[status]{Fields: output.FieldsOf(status{}), Columns: []output.Column[status]{
+	{Name: "service", Text: func(s status) string { return s.Service }},
+	{Name: "pending", Text: func(s status) string { return strconv.Itoa(s.Pending) }},
+	{Name: "sending", Text: func(s status) string { return strconv.Itoa(s.Sending) }},
+	{Name: "accepted", Text: func(s status) string { return strconv.Itoa(s.Accepted) }},
+	{Name: "rejected", Text: func(s status) string { return strconv.Itoa(s.Rejected) }},
+	{Name: "unclear", Text: func(s status) string { return strconv.Itoa(s.Unclear) }},
+	{Name: "dismissed", Text: func(s status) string { return strconv.Itoa(s.Dismissed) }},
+	{Name: "oldest pending", Text: func(s status) string {
+		if s.Pending == 0 {
+			return "-"
+		}
+		return time.Duration(s.OldestPending * float64(time.Second)).Round(time.Second).String()
+	}},
+	{Name: "paused", Text: func(s status) string { return cmp.Or(strings.Join(s.Paused, ", "), "no") }},
+}}
 
 func newOutboxStatus(l *ledgerFlag) *cobra.Command {
-	cmd := l.about(&cobra.Command{
-		Use:   "status",
-		Short: "Count the entries by state",
-		Example: `  messaging outbox status --ledger orders.db
+	return get[status]{
+		use: "status", short: "Count the entries by state",
+		example: `  messaging outbox status --ledger orders.db
   messaging outbox status --ledger orders.db --json | jq .unclear`,
-	}, func(ctx context.Context, b *box, _ []string) error {
-		c, err := b.Counts(ctx)
+		table: statusTable,
+		find: inBox(l, func(c call, b *box) (*status, error) {
+			n, err := b.Counts(c.ctx)
+			return &status{n.Pending, n.Sending, n.Accepted, n.Rejected, n.Unclear, n.Dismissed, n.OldestPending.Seconds(),
+				append([]string{}, n.Paused...), b.service()}, err
+		}),
+	}.command(l.settings)
+}
+
+// inBox finds a row in the outbox.
+func inBox[T any](l *ledgerFlag, find func(call, *box) (*T, error)) func(call) (*T, error) {
+	return func(c call) (*T, error) {
+		b, err := l.open(c.ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return output.One(l.printer, statusTable(c), status{c.Pending, c.Sending, c.Accepted, c.Rejected, c.Unclear, c.Dismissed,
-			c.OldestPending.Seconds(), append([]string{}, c.Paused...), b.service()})
-	})
-	l.prints(cmd, output.FieldsOf(status{}))
-	return cmd
+		defer b.ledger.Close()
+		return find(c, b)
+	}
 }
 
 // entry is an entry as it is printed.
@@ -92,23 +98,33 @@ func entryOf(e outbox.Entry) entry {
 		Delivery: words.Delivery(e.Delivery), Error: e.Error, EnqueuedAt: e.EnqueuedAt, NotBefore: e.NotBefore, SettledAt: e.SettledAt}
 }
 
-var sampleEntry = entry{EnqueuedAt: sampleTime, NotBefore: sampleTime, SettledAt: sampleTime}
-
 var entryColumns = []output.Column[entry]{
 	{Name: "id", Text: func(e entry) string { return strconv.FormatInt(e.ID, 10) }},
 	{Name: "key", Text: func(e entry) string { return e.Key }},
 	{Name: "state", Text: func(e entry) string { return e.State }},
+	{Name: "enqueued", Time: func(e entry) time.Time { return e.EnqueuedAt }},
 	{Name: "operation", Text: func(e entry) string { return e.Operation }},
 	{Name: "attempts", Text: func(e entry) string { return strconv.Itoa(e.Attempts) }},
 	{Name: "delivery", Text: func(e entry) string { return e.Delivery }},
-	{Name: "enqueued", Time: func(e entry) time.Time { return e.EnqueuedAt }},
 	{Name: "settled", Time: func(e entry) time.Time { return e.SettledAt }},
 	{Name: "error", Text: func(e entry) string { return e.Error }},
+	{Name: "emails", Text: func(e entry) string { return strings.Join(e.Emails, ", ") }},
+	{Name: "customer ids", Text: func(e entry) string { return strings.Join(e.CustomerIDs, ", ") }},
+	{Name: "body", Text: func(e entry) string { return string(e.Body) }},
 }
 
 // entryTable has the columns that tell an operator what to do next. The others are in JSON, and in show.
-var entryTable = output.Table[entry]{Fields: output.FieldsOf(sampleEntry),
-	Columns: append(columnsOf("id", "key", "state", "enqueued"), output.Column[entry]{Name: "error", Text: shortError})}
+var entryTable = output.Table[entry]{
+	Fields:  output.FieldsOf(entry{EnqueuedAt: sampleTime, NotBefore: sampleTime, SettledAt: sampleTime}),
+	Columns: append(entryColumns[:4:4], output.Column[entry]{Name: "error", Text: shortError}),
+}
+
+// detailTable has all of an entry and its request.
+var detailTable = output.Table[entry]{
+	Fields: output.FieldsOf(entry{EnqueuedAt: sampleTime, NotBefore: sampleTime, SettledAt: sampleTime,
+		Emails: []string{}, CustomerIDs: []string{}, Body: json.RawMessage("{}")}),
+	Columns: entryColumns,
+}
 
 // shortError returns the error of an entry without the request that the operation makes, which hides the reason in a narrow table.
 func shortError(e entry) string {
@@ -119,10 +135,6 @@ func shortError(e entry) string {
 	return e.Error
 }
 
-func columnsOf(names ...string) []output.Column[entry] {
-	return slices.DeleteFunc(slices.Clone(entryColumns), func(c output.Column[entry]) bool { return !slices.Contains(names, c.Name) })
-}
-
 func newOutboxList(l *ledgerFlag) *cobra.Command {
 	flags := filterFlags{states: allStates}
 	var page outbox.Filter
@@ -131,6 +143,10 @@ func newOutboxList(l *ledgerFlag) *cobra.Command {
 		example: `  messaging outbox list --ledger orders.db --state unclear
   messaging outbox list --ledger orders.db --state rejected --error-contains 422 --json=key,error
   messaging outbox list --ledger orders.db --after 1000 --limit 50`,
+		flags: func(f *pflag.FlagSet) {
+			f.Int64Var(&page.After, "after", 0, "begin after the entry with this `id`")
+			f.IntVar(&page.Limit, "limit", 0, "list at most this many; 0 means all")
+		},
 		table: entryTable,
 		rows: func(c call) iter.Seq2[entry, error] {
 			filter, err := flags.filter()
@@ -140,24 +156,22 @@ func newOutboxList(l *ledgerFlag) *cobra.Command {
 			if filter.After, filter.Limit = page.After, page.Limit; page.After < 0 || page.Limit < 0 {
 				return failed[entry](exit.With(exit.Usage, "--after and --limit must not be negative"))
 			}
-			return l.entries(c.ctx, filter)
+			return l.entries(c, filter)
 		},
 	}.command(l.settings)
 	flags.add(cmd)
-	cmd.Flags().Int64Var(&page.After, "after", 0, "begin after the entry with this `id`")
-	cmd.Flags().IntVar(&page.Limit, "limit", 0, "list at most this many; 0 means all")
 	return cmd
 }
 
-func (l *ledgerFlag) entries(ctx context.Context, page outbox.Filter) iter.Seq2[entry, error] {
+func (l *ledgerFlag) entries(c call, page outbox.Filter) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
-		b, err := l.open(ctx)
+		b, err := l.open(c.ctx)
 		if err != nil {
 			yield(entry{}, err)
 			return
 		}
 		defer b.ledger.Close()
-		for e, err := range b.List(ctx, page) {
+		for e, err := range b.List(c.ctx, page) {
 			if !yield(entryOf(e), err) {
 				return
 			}
@@ -165,57 +179,39 @@ func (l *ledgerFlag) entries(ctx context.Context, page outbox.Filter) iter.Seq2[
 	}
 }
 
-// detailTable returns a table of an entry and its request, with or without its body.
-func detailTable(body bool) output.Table[entry] {
-	sample := sampleEntry
-	sample.Emails, sample.CustomerIDs, sample.Body = []string{}, []string{}, json.RawMessage("{}")
-	columns := append(slices.Clone(entryColumns),
-		output.Column[entry]{Name: "emails", Text: func(e entry) string { return strings.Join(e.Emails, ", ") }},
-		output.Column[entry]{Name: "customer ids", Text: func(e entry) string { return strings.Join(e.CustomerIDs, ", ") }})
-	if body {
-		columns = append(columns, output.Column[entry]{Name: "body", Text: func(e entry) string { return string(e.Body) }})
-	}
-	return output.Table[entry]{Columns: columns, Fields: output.FieldsOf(sample)}
-}
-
 func newOutboxShow(l *ledgerFlag) *cobra.Command {
-	var body bool
-	cmd := l.about(&cobra.Command{
-		Use:   "show KEY",
-		Short: "Show an entry and whom it is for",
-		Long: `Show an entry and whom it is for. The request is erased once the entry is accepted or
-dismissed.`,
-		Example: `  messaging outbox show --ledger orders.db A-1001
-  messaging outbox show --ledger orders.db A-1001 --body --json | jq .body`,
-		Args: cobra.ExactArgs(1),
-	}, func(ctx context.Context, b *box, args []string) error { return l.show(ctx, b, args[0], body) })
-	l.prints(cmd, func() []string { return detailTable(body).Fields() })
-	cmd.Flags().BoolVar(&body, "body", false, "show the request as well")
-	return cmd
+	return get[entry]{
+		use: "show KEY", short: "Show an entry, whom it is for, and its request",
+		long: `Show an entry, whom it is for, and its request. The request is erased once the entry is accepted
+or dismissed.`,
+		example: `  messaging outbox show --ledger orders.db A-1001
+  messaging outbox show --ledger orders.db A-1001 --json | jq .body`,
+		args:  cobra.ExactArgs(1),
+		table: detailTable,
+		find:  inBox(l, showEntry),
+	}.command(l.settings)
 }
 
-func (l *ledgerFlag) show(ctx context.Context, b *box, key string, body bool) error {
-	found, err := b.Get(ctx, key)
+func showEntry(c call, b *box) (*entry, error) {
+	found, err := b.Get(c.ctx, c.args[0])
 	if errors.Is(err, outbox.ErrNoEntry) {
-		return exit.With(exit.NotFound, "%s has no entry with the key %q", b.ledger.Title, key)
+		err = exit.With(exit.NotFound, "%s has no entry with the key %q", b.ledger.Title, c.args[0])
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	shown := entryOf(found)
-	shown.Emails, shown.CustomerIDs = []string{}, []string{}
+	shown.Emails, shown.CustomerIDs = []string{}, []string{} // not null
 	if found.State == outbox.Accepted || found.State == outbox.Dismissed {
-		l.printer.Note("the request of an entry that is %s is erased, so its recipients and its body cannot be shown", found.State)
-		return output.One(l.printer, detailTable(body), shown)
+		c.printer.Note("the request of an entry that is %s is erased, so its recipients and its body cannot be shown", found.State)
+		return &shown, nil
 	}
-	prepared, err := b.Prepared(ctx, key)
+	prepared, err := b.Prepared(c.ctx, c.args[0])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	to, _ := prepared.Recipients() // of a body that cannot be read, the entry shows none
 	shown.Emails, shown.CustomerIDs = append(shown.Emails, to.Emails...), append(shown.CustomerIDs, to.CustomerIDs...)
-	if body {
-		shown.Body = prepared.Body()
-	}
-	return output.One(l.printer, detailTable(body), shown)
+	shown.Body = prepared.Body()
+	return &shown, nil
 }

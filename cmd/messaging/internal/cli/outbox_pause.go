@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,7 +80,7 @@ func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect,
 		l.printer.Note("nothing is paused")
 		return nil
 	}
-	pending, err := b.pendingOf(ctx, operations)
+	pending, err := pendingOf(ctx, b.Outbox, operations)
 	if err != nil {
 		return err
 	}
@@ -93,7 +92,7 @@ func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect,
 		if err := expect.Decide(ctx, l.printer, plan, pending, "Let them be sent?", !b.isSandbox()); err != nil {
 			return err
 		}
-		if now, err := b.pendingOf(ctx, operations); err != nil {
+		if now, err := pendingOf(ctx, b.Outbox, operations); err != nil {
 			return err
 		} else if now != pending {
 			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Entries(now))
@@ -107,16 +106,16 @@ func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect,
 }
 
 // pendingOf counts the pending entries with some operations.
-func (b *box) pendingOf(ctx context.Context, operations []string) (n int, err error) {
+func pendingOf(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], operations []string) (n int, err error) {
 	if len(operations) == len(allOperations) {
-		counts, err := b.Counts(ctx)
+		counts, err := o.Counts(ctx)
 		return counts.Pending, err
 	}
-	for e, err := range b.List(ctx, outbox.Filter{State: outbox.Pending}) {
-		if err != nil {
-			return n, err
-		}
-		if slices.Contains(operations, e.Operation) {
+	for _, operation := range operations {
+		for _, err := range o.List(ctx, outbox.Filter{State: outbox.Pending, Operation: operation}) {
+			if err != nil {
+				return n, err
+			}
 			n++
 		}
 	}

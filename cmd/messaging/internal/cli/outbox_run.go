@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -181,29 +182,23 @@ func (d *delivery) wait(ended <-chan error) error {
 	}
 }
 
-// stalled is how often nothing must have happened before a pause ends --until-empty.
-const stalled = 3
-
 // untilNothingIsPending returns when nothing is pending, or ctx ends. It reports whether a
 // pause keeps the rest from being sent.
 func (d *delivery) untilNothingIsPending(ctx context.Context) (paused bool, err error) {
-	last, still := int64(-1), 0
 	for {
 		began := time.Now()
 		counts, err := d.outbox.Counts(ctx)
+		left := counts.Pending + counts.Sending
+		if err == nil && left > 0 && counts.Sending == 0 && len(counts.Paused) > 0 {
+			running := slices.DeleteFunc(slices.Clone(allOperations), func(name string) bool { return slices.Contains(counts.Paused, name) })
+			left, err = pendingOf(ctx, d.outbox, running)
+			paused = left == 0
+		}
 		switch {
 		case ctx.Err() != nil:
 			return false, nil
-		case err != nil:
-			return false, err
-		case counts.Pending+counts.Sending == 0:
-			return false, nil
-		}
-		if still++; last != d.done() || counts.Sending > 0 || len(counts.Paused) == 0 {
-			last, still = d.done(), 0
-		}
-		if still == stalled {
-			return true, nil
+		case err != nil || left == 0:
+			return paused, err
 		}
 		select {
 		case <-ctx.Done():
