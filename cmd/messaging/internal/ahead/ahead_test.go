@@ -27,29 +27,22 @@ func TestElementsArePreparedWhileOneIsInUse(t *testing.T) {
 	})
 }
 
-func TestElementsAndErrorsComeInOrder(t *testing.T) {
+func TestElementsAndErrorsComeInOrderAndTheSequenceHasEndedWhenTheRangeHas(t *testing.T) {
 	failed := errors.New("failed")
-	var found []any
-	for value, err := range Of(t.Context(), 1, func(context.Context) iter.Seq2[int, error] {
-		return func(yield func(int, error) bool) {
-			_ = yield(1, nil) && yield(2, nil) && yield(0, failed)
-		}
-	}) {
-		found = append(found, value, err)
-	}
-	assert.Equal(t, []any{1, nil, 2, nil, 0, failed}, found)
-}
-
-func TestTheSequenceHasEndedWhenTheRangeHas(t *testing.T) {
 	ended := false
-	for range Of(t.Context(), 1, func(ctx context.Context) iter.Seq2[int, error] {
+	var found []any
+	for value, err := range Of(t.Context(), 1, func(ctx context.Context) iter.Seq2[int, error] {
 		return func(yield func(int, error) bool) {
 			defer func() { ended = true }()
+			_ = yield(1, nil) && yield(2, failed)
 			for ctx.Err() == nil && yield(0, nil) {
 			}
 		}
 	}) {
-		break
+		if found = append(found, value, err); err != nil {
+			break
+		}
 	}
+	assert.Equal(t, []any{1, nil, 2, failed}, found)
 	assert.True(t, ended)
 }

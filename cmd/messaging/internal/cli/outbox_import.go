@@ -2,13 +2,10 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -286,24 +283,11 @@ func (flags *importFlags) plan(ctx context.Context, file *bulk.File, p *bulk.Pla
 	}
 	shown.Add("rows", rows)
 	shown.Add("columns", strings.Join(file.Mapper.Mapping(), ", "))
-	shown.Add("first row", payloadOf(p.First.Body()))
+	shown.Add("first row", string(p.First.Body()))
 	if p.Bad.Count > 0 {
 		shown.Add("left out", flags.badRows(p))
 	}
 	return shown, nil
-}
-
-// payloadOf lists the values of a trigger, exactly as they are sent.
-func payloadOf(body []byte) string {
-	var request struct{ Payload map[string]json.RawMessage }
-	if json.Unmarshal(body, &request) != nil {
-		return string(body)
-	}
-	var values []string
-	for _, name := range slices.Sorted(maps.Keys(request.Payload)) {
-		values = append(values, name+" = "+string(request.Payload[name]))
-	}
-	return strings.Join(values, ", ")
 }
 
 // refusal returns an error for a plan that cannot be carried out.

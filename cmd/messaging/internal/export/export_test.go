@@ -7,12 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -317,36 +318,25 @@ func TestAnExportIsResumedOnlyAsItBegan(t *testing.T) {
 // drifting lists n customers, a page each 10 rows, of which each page repeats one.
 func drifting(t *testing.T, n int) *messaging.Client {
 	t.Helper()
-	client, err := messaging.NewClient("http://127.0.0.1", "test-key-1",
-		messaging.WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) string {
-			at := 0
-			_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &at)
-			var rows []string
-			for i := max(at-1, 0); i < min(at+9, n); i++ {
-				rows = append(rows, fmt.Sprintf(`{"customer_id":"%d","email":"c%d@example.com"}`, i, i))
-			}
-			next, more := "null", at+9 < n
-			if more {
-				next = fmt.Sprintf(`"%d"`, at+9)
-			}
-			return fmt.Sprintf(`{"success":true,"data":{"data":[%s],"meta":{"has_next_page":%v,"next_page_cursor":%s}}}`, strings.Join(rows,
-				","), more, next)
-		})}))
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at, _ := strconv.Atoi(r.URL.Query().Get("cursor")) // 0 for the first page
+		var rows []string
+		for i := max(at-1, 0); i < min(at+9, n); i++ {
+			rows = append(rows, fmt.Sprintf(`{"customer_id":"%d","email":"c%d@example.com"}`, i, i))
+		}
+		next, more := "null", at+9 < n
+		if more {
+			next = fmt.Sprintf(`"%d"`, at+9)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"success":true,"data":{"data":[%s],"meta":{"has_next_page":%v,"next_page_cursor":%s}}}`,
+			strings.Join(rows, ","), more, next)
+	}))
+	t.Cleanup(service.Close)
+	client, err := messaging.NewClient(service.URL, "test-key-1")
 	require.NoError(t, err)
 	return client
 }
-
-type roundTrip func(*http.Request) string
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
-	recorder := http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Request: r}
-	recorder.Body = readCloser{bytes.NewReader([]byte(f(r)))}
-	return &recorder, nil
-}
-
-type readCloser struct{ *bytes.Reader }
-
-func (readCloser) Close() error { return nil }
 
 func TestRowsRepeatedByShiftingPagesAreWrittenOnceAlsoAcrossRuns(t *testing.T) {
 	client := drifting(t, 200)
@@ -366,29 +356,4 @@ func TestRowsRepeatedByShiftingPagesAreWrittenOnceAlsoAcrossRuns(t *testing.T) {
 		found[row[0]] = true
 	}
 	assert.Len(t, found, 200)
-}
-
-func TestAnExportFollowsLinksAndKeepsTheMode(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("links need a privilege there, and there are no modes")
-	}
-	client := serve(t, 1).Client()
-	options := optionsFor(t, "all.csv")
-	file, link := options.To, filepath.Join(filepath.Dir(options.To), "link.CSV")
-	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
-	require.NoError(t, os.Chmod(file, 0o644))
-	require.NoError(t, os.Symlink("all.csv", link))
-	options.To, options.Columns = link, []string{"email"}
-	_, err := Run(t.Context(), client, Customers, options, silent)
-	assert.EqualError(t, err, file+" exists; pass --overwrite to replace it")
-	options.Overwrite = true
-	_, err = Run(t.Context(), client, Customers, options, silent)
-	require.NoError(t, err)
-	assert.Equal(t, "email\nc0@example.com\n", content(t, file))
-	info, err := os.Stat(file)
-	require.NoError(t, err)
-	assert.Equal(t, fs.FileMode(0o644), info.Mode())
-	info, err = os.Lstat(link)
-	require.NoError(t, err)
-	assert.Equal(t, fs.ModeSymlink, info.Mode().Type())
 }

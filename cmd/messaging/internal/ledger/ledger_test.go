@@ -88,12 +88,6 @@ func claimTwice(t *testing.T, created *Ledger) {
 	}
 }
 
-func TestAFolderThatIsMissingIsAnErrorBeforeAnythingIsWritten(t *testing.T) {
-	_, err := find(t, filepath.Join(t.TempDir(), "missing", "orders.db")).Exists(t.Context())
-	assert.Equal(t, exit.Usage, exit.CodeOf(err))
-	assert.ErrorContains(t, err, "does not exist")
-}
-
 func TestALedgerHasToBeAFile(t *testing.T) {
 	for _, path := range []string{" ", "\t", ":memory:", "file::memory:"} {
 		_, err := Find(path, environment(""))
