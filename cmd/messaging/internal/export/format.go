@@ -123,13 +123,15 @@ func (e csvEncoder[T]) end(lines []byte, start, column int) []byte {
 // needsQuotes reports whether encoding/csv writes a cell in quotes.
 func needsQuotes(cell []byte) bool {
 	for _, c := range cell {
-		if c == ',' || c == '"' || c == '\r' || c == '\n' {
+		if isSpecial[c] {
 			return true
 		}
 	}
 	first, _ := utf8.DecodeRune(cell)
 	return unicode.IsSpace(first) || string(cell) == `\.`
 }
+
+var isSpecial = [256]bool{',': true, '"': true, '\r': true, '\n': true}
 
 // isFormula reports whether a spreadsheet may run a cell. A phone number begins with a plus
 // sign as well, but it is the digits after it alone.

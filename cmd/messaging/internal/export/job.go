@@ -134,12 +134,11 @@ func cut(file *os.File, size int64) error {
 // isNew reports whether no record with this id was exported, and remembers it.
 func (j *job) isNew(name string) bool {
 	sum := sha256.Sum256([]byte(name))
-	now := id(sum[:])
-	if _, seen := j.seen[now]; seen {
+	before := len(j.seen)
+	if j.seen[id(sum[:])] = struct{}{}; len(j.seen) == before {
 		return false
 	}
-	j.seen[now] = struct{}{}
-	j.fresh = append(j.fresh, now[:]...)
+	j.fresh = append(j.fresh, sum[:len(id{})]...)
 	return true
 }
 
