@@ -37,6 +37,7 @@ func (t timing) classify(entry *ledger.Claimed, err error) outcome {
 	}
 	var api *messaging.APIError
 	var transport *messaging.TransportError
+	var guard *messaging.GuardError
 	status := 0
 	if errors.As(err, &api) {
 		status, o.breaker.RetryAfter = api.StatusCode, api.RetryAfter
@@ -63,23 +64,12 @@ func (t timing) classify(entry *ledger.Claimed, err error) outcome {
 		o.state, o.breaker.Kind = ledger.Rejected, breaker.Nothing
 	case ofRequest:
 		o.state, o.breaker.Kind = ledger.Rejected, breaker.Works
-	case isGuard(err): // the deadline ended while the guard was running
+	case errors.As(err, &guard): // the deadline ended while the guard was running
 		o.state, o.breaker.Kind, o.wait = ledger.Pending, breaker.Nothing, t.growingWait(entry.Attempts)
 	default:
 		o.state, o.breaker.Kind, o.wait = ledger.Pending, breaker.Failed, t.growingWait(entry.Attempts)
 	}
 	return o
-}
-
-func isGuard(err error) bool {
-	var guard *messaging.GuardError
-	return errors.As(err, &guard)
-}
-
-// returned is the outcome of an entry that was claimed, and whose send did not begin.
-func returned(entry *ledger.Claimed, why string) outcome {
-	return outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: "not begun: " + why, denials: entry.Denials,
-		returned: true}
 }
 
 // unreadable is the outcome of an entry whose request this process cannot read. Another

@@ -164,11 +164,8 @@ func (o *Outbox[Tx]) changeAll(ctx context.Context, doing string, filter Filter,
 	if err == nil && !slices.Contains(states, filter.State) {
 		err = fmt.Errorf("the State of the filter must be one of %q", states)
 	}
-	if err == nil {
-		f.UpTo, err = o.ledger.LastID(ctx)
-	}
 	left := cmp.Or(filter.Limit, math.MaxInt)
-	for after := filter.After; err == nil && f.UpTo > 0 && left > 0; {
+	for after := filter.After; err == nil && left > 0; {
 		var entries []ledger.Entry
 		if entries, err = o.ledger.List(ctx, f, after, min(left, keyBatch)); err != nil || len(entries) == 0 {
 			break

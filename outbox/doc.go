@@ -46,23 +46,12 @@
 //
 // Each operation has a circuit breaker. It is closed while all is well. Its window is the
 // number of requests that may be in flight: it begins with 1, each success adds one, and
-// each failure halves it. A failure is a failed connection, a lost response, a 5xx, a 408 or
-// a 425. At 0 the breaker is open. A wrong API key (401) or a rate limit (429) immediately
-// opens the breakers of all operations.
+// each failure halves it. At 0 the breaker is open. A wrong API key (401) or a rate limit
+// (429) opens the breakers of all operations.
 //
-// While the breaker is open, one entry at a time is sent, as a probe. The wait between
-// probes grows from 0.5 s to 15 s. If the service sends Retry-After, the outbox waits at
-// least that long, up to 5 minutes. The breaker closes when the response to a probe shows
-// that the service is working again. [Counts] and the log contain the reason why a breaker
-// is open.
+// While the breaker is open, one entry at a time is sent, as a probe, until the service works
+// again. The wait between probes grows from 0.5 s to 15 s, and is at least the Retry-After
+// of the service, up to 5 minutes. [Counts] and the log contain the reason.
 //
-// After a failed connection, a 401, 429, 501 or 505, the request was certainly not carried
-// out, so the entry stays pending. After any other 5xx, a 408, a 425 or a lost response, it
-// may have been carried out, so the entry becomes unclear.
-//
-// A denial is a 403, a 404, or another 4xx that rejects you, not the request. It does not
-// show whether the entry or the service is the cause. Therefore the entry stays pending. It
-// waits for 20 s after its first attempt, longer after each further one, and then behind the
-// other entries of its operation. The entry is rejected after three denials, if another entry
-// of the operation was accepted since each of them.
+// The file OPERATIONS.md lists which response leads to which state.
 package outbox

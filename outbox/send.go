@@ -43,10 +43,10 @@ type batch struct {
 	// comes before the end of the lease by any clock.
 	deadline time.Time
 	pass     breaker.Pass
-	// ahead ends when an entry that still waits for a slot has to go back.
-	ahead  context.Context
-	cancel context.CancelFunc
 }
+
+// ahead is when an entry goes back that still waits for its turn.
+func (b *batch) ahead() time.Time { return b.begun.Add(b.deadline.Sub(b.begun) / 2) }
 
 // claim claims what the request asks for, as far as there are bodies left, and begins to
 // send it. It returns the positions of the entries that it claimed. The claim is committed
@@ -77,7 +77,9 @@ func (c *call[Tx]) claim(ctx context.Context, pass breaker.Pass, request ledger.
 		claimed = append(claimed, entry.Position)
 	}
 	c.limit.EndBodies(taken)
-	c.send(ctx, b)
+	for i := range b.entries {
+		c.sends.Go(func() { c.deliverOne(ctx, b, &b.entries[i]) })
+	}
 	return claimed, err
 }
 
@@ -89,26 +91,6 @@ func (o *Outbox[Tx]) askLimiter(ctx context.Context) error {
 	return nil
 }
 
-// send sends the entries of a batch, urgent ones first.
-func (c *call[Tx]) send(ctx context.Context, b batch) {
-	if len(b.entries) == 0 {
-		return
-	}
-	values := context.WithoutCancel(ctx)
-	b.ahead, b.cancel = context.WithDeadline(ctx, b.begun.Add(c.sendTimeout/2))
-	var left sync.WaitGroup
-	for i := range b.entries {
-		left.Add(1)
-		c.sends.Go(func() {
-			c.deliverOne(values, b, &b.entries[i], left.Done)
-		})
-	}
-	c.sends.Go(func() { // releases what the batch waits with
-		left.Wait()
-		b.cancel()
-	})
-}
-
 // expired reports whether a deadline has passed by the monotonic clock or by the wall
 // clock. One of the two stands still while the machine sleeps.
 func expired(deadline, monotonic, wall time.Time) bool {
@@ -116,13 +98,12 @@ func expired(deadline, monotonic, wall time.Time) bool {
 }
 
 // deliverOne sends one claimed entry and records the outcome, unless the entry was changed
-// by someone else in the meantime. Only the values of ctx are used. done is called when
-// the entry no longer waits for its turn. Since the batch holds the entry until the last one
-// was sent, its body is taken out of it.
-func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claimed, done func()) {
+// by someone else in the meantime. Since the batch holds the entry until the last one was
+// sent, its body is taken out of it.
+func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claimed) {
 	defer c.limit.EndClaims(1)
 	weight := limit.Weigh(len(entry.Body))
-	outcome := c.attempt(ctx, b, entry, done)
+	outcome := c.attempt(ctx, b, entry)
 	entry.Body = nil
 	c.limit.EndBodies(weight)
 	if c.breakers.Report(b.pass, outcome.breaker, time.Now()) {
@@ -143,26 +124,27 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claime
 	if outcome.state == ledger.Pending {
 		c.wake() // to find out when the entry is due
 	} else if err == nil && applied {
-		c.settled(ctx, Entry{ID: entry.ID, Key: entry.Key, Operation: entry.Operation, State: stateOf(outcome.state),
+		c.settled(context.WithoutCancel(ctx), Entry{ID: entry.ID, Key: entry.Key, Operation: entry.Operation, State: stateOf(outcome.state),
 			Attempts: entry.Attempts, Delivery: outcome.delivery, Error: outcome.text, EnqueuedAt: entry.EnqueuedAt,
 			NotBefore: entry.NotBefore, NotAfter: entry.NotAfter, Urgent: entry.Urgent, SettledAt: at})
 	}
 }
 
-// attempt waits for a slot and sends one claimed entry, once.
-func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed, done func()) outcome {
-	acquired := c.limit.Slot(entry.Urgent, b.ahead.Done(), b.pass.Recall)
-	done()
-	switch {
-	case !acquired:
-		return returned(entry, c.whyReturned(b))
-	case entry.Denials >= maxDenials && entry.AcceptedSince:
-		c.limit.EndSlot()
+// attempt waits for a slot and sends one claimed entry, once. After that, only the values of
+// ctx are used.
+func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed) outcome {
+	ahead, cancel := context.WithDeadline(ctx, b.ahead())
+	acquired := c.limit.Slot(entry.Urgent, ahead.Done(), b.pass.Recall)
+	cancel()
+	if !acquired {
+		return c.returned(b, entry)
+	}
+	defer c.limit.EndSlot()
+	if entry.Denials >= maxDenials && entry.AcceptedSince {
 		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryRejected, text: entry.Error, denials: entry.Denials,
 			breaker: breaker.Outcome{Kind: breaker.Nothing}}
 	}
-	defer c.limit.EndSlot()
-	ctx, cancel := context.WithDeadline(ctx, b.deadline)
+	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), b.deadline)
 	defer cancel()
 	p, err := c.unseal(ctx, ledger.Request{Operation: entry.Operation, Body: entry.Body, Sealed: entry.Sealed})
 	entry.Body = nil // p has a copy
@@ -175,7 +157,7 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed, 
 	}
 	switch {
 	case c.stopped():
-		return returned(entry, c.whyReturned(b))
+		return c.returned(b, entry)
 	case !expired(until, time.Now(), time.Now()):
 		err = c.protected("the client", func() error {
 			_, err := c.client.Send(ctx, p, messaging.WithoutRetries(), messaging.WithNotAfter(until))
@@ -193,23 +175,25 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed, 
 		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryNotSent, text: ledger.ExpiredError, denials: entry.Denials,
 			breaker: breaker.Outcome{Kind: breaker.Nothing}}
 	}
-	return returned(entry, c.whyReturned(b))
+	return c.returned(b, entry)
 }
 
 // stopped reports whether entries that are not sent go back because of the stop.
 func (c *call[Tx]) stopped() bool { return c.returns && c.stop.Happened() }
 
-// whyReturned is why an entry of the batch goes back.
-func (c *call[Tx]) whyReturned(b batch) string {
+// returned is the outcome of an entry that was claimed, and whose send did not begin.
+func (c *call[Tx]) returned(b batch, entry *ledger.Claimed) outcome {
+	why := "the breaker was open, or the operation was paused"
 	switch {
 	case c.stopped():
-		return "the process was stopped"
+		why = "the process was stopped"
 	case expired(b.deadline, time.Now(), time.Now()):
-		return "the process was paused"
-	case b.ahead.Err() != nil:
-		return "the requests before it took too long"
+		why = "the process was paused"
+	case time.Now().After(b.ahead()):
+		why = "the requests before it took too long"
 	}
-	return "the breaker was open, or the operation was paused"
+	return outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: "not begun: " + why, denials: entry.Denials,
+		returned: true}
 }
 
 func earlier(a, b time.Time) time.Time {

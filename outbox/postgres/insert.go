@@ -86,27 +86,29 @@ const (
 var insertOne = insertColumns + `VALUES ($1, $2, $3, $4, $5, $6, ` + fmt.Sprintf(times, "$7::timestamptz", "$8::timestamptz") + `)` +
 	unlessPresent + `created_at`
 
-// insertOne adds an entry. It returns false if its key exists.
-func (l *pgxLedger) insertOne(ctx context.Context, tx pgx.Tx, e ledger.NewEntry) (inserted ledger.Inserted, done bool, err error) {
+// insertOne adds an entry. It returns the zero value if its key exists.
+func (l *pgxLedger) insertOne(ctx context.Context, tx pgx.Tx, e ledger.NewEntry) (inserted ledger.Inserted, err error) {
 	if l.closed.Load() {
-		return inserted, false, ledger.ErrClosed
+		return inserted, ledger.ErrClosed
 	}
-	var notBefore, notAfter *time.Time
-	for to, t := range map[**time.Time]time.Time{&notBefore: e.NotBefore, &notAfter: e.NotAfter} {
-		if !t.IsZero() {
-			t = time.UnixMilli(t.UnixMilli())
-			*to = &t
-		}
-	}
-	err = pgxQuerier{tx}.query(ctx, l.one, []any{e.Key, e.Operation, e.Digest, e.Body, e.Sealed, e.Urgent, notBefore, notAfter},
-		func(row scanFunc) error {
+	err = pgxQuerier{tx}.query(ctx, l.one, []any{e.Key, e.Operation, e.Digest, e.Body, e.Sealed, e.Urgent, whole(e.NotBefore), whole(e.NotAfter)},
+		func(row ledger.Scan) error {
 			var id int64
 			var at time.Time
 			err := row(&id, &at)
-			inserted, done = e.Inserted(id, at), true
+			inserted = e.Inserted(id, at)
 			return err
 		})
-	return inserted, done, err
+	return inserted, err
+}
+
+// whole returns a time in whole milliseconds, and nil for the zero time.
+func whole(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = time.UnixMilli(t.UnixMilli())
+	return &t
 }
 
 // insert adds the entries whose keys do not exist yet, in one statement. own is true if
@@ -126,27 +128,26 @@ func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry,
 		condition = `{durable}`
 	}
 	inserted := make([]ledger.Inserted, len(entries))
-	done := make([]bool, len(entries))
 	const millisecond = ` * interval '1 millisecond' + 'epoch'::timestamptz`
 	err := l.run(ctx, q, insertColumns+`SELECT key, operation, decode(digest, 'hex'), decode(body, 'base64'), sealed, urgent,
 			`+fmt.Sprintf(times, `(not_before`+millisecond+`)`, `not_after`+millisecond)+`
 		FROM json_to_recordset($2::text::json) AS i(n integer, key text, operation text, digest text, body text, sealed boolean,
 			urgent boolean, not_before bigint, not_after bigint)
 		WHERE EXISTS (SELECT 1 FROM {meta} WHERE digest_key = $1::bytea) AND `+condition+`
-		ORDER BY n`+unlessPresent+`key, `+micros(`created_at`), []any{l.key, asInput(entries)}, func(row scanFunc) error {
+		ORDER BY n`+unlessPresent+`key, `+micros(`created_at`), []any{l.key, asInput(entries)}, func(row ledger.Scan) error {
 		var id int64
 		var key string
 		var at *int64
 		err := row(&id, &key, &at)
 		if i, ok := index[key]; ok && err == nil {
-			inserted[i], done[i] = entries[i].Inserted(id, timeOf(at)), true
+			inserted[i] = entries[i].Inserted(id, unit.Time(at))
 		}
 		return err
 	})
 	if err != nil {
 		return nil, otherDatabase(err)
 	}
-	return inserted, l.findPresent(ctx, q, entries, inserted, done)
+	return inserted, l.addPresent(ctx, q, entries, inserted)
 }
 
 // otherDatabase recognizes the error of a database without the tables.
@@ -164,40 +165,17 @@ func (l *base) remove(ctx context.Context, q querier, ids []int64) error {
 		[]any{asJSON(ids)}, nil)
 }
 
-// findPresent fills in the entries that existed already.
-func (l *base) findPresent(ctx context.Context, q querier, entries []ledger.NewEntry, inserted []ledger.Inserted, done []bool) error {
-	var missing []string
-	for i, e := range entries {
-		if !done[i] {
-			missing = append(missing, e.Key)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	present := make(map[string]ledger.Inserted, len(missing))
-	err := l.run(ctx, q, `SELECT `+entryColumns+`, digest FROM {entry}
-		WHERE key = ANY(ARRAY(SELECT json_array_elements_text($1::text::json))) AND EXISTS (SELECT 1 FROM {meta} WHERE digest_key = $2::bytea)`,
-		[]any{asJSON(missing), l.key}, func(row scanFunc) (err error) {
-			in := ledger.Inserted{Present: true}
-			in.Entry, err = scanEntryAnd(row, &in.Digest)
-			present[in.Key] = in
-			return err
-		})
-	if err != nil {
+// addPresent fills in the entries that existed already.
+func (l *base) addPresent(ctx context.Context, q querier, entries []ledger.NewEntry, inserted []ledger.Inserted) error {
+	missing, err := ledger.AddPresent(entries, inserted, func(keys []string) ([]ledger.Inserted, error) {
+		return rowsIn(ctx, l, q, unit.Inserted, `SELECT `+entryColumns+`, digest FROM {entry}
+			WHERE key = ANY(ARRAY(SELECT json_array_elements_text($1::text::json))) AND EXISTS (SELECT 1 FROM {meta} WHERE digest_key = $2::bytea)`,
+			asJSON(keys), l.key)
+	})
+	if err != nil || missing == "" {
 		return err
 	}
-	for i, e := range entries {
-		if done[i] {
-			continue
-		}
-		in, ok := present[e.Key]
-		if !ok {
-			return l.whyMissing(ctx, q, e.Key)
-		}
-		inserted[i] = in
-	}
-	return nil
+	return l.whyMissing(ctx, q, missing)
 }
 
 // whyMissing returns why an entry was neither added nor found.
@@ -214,7 +192,7 @@ func (l *base) whyMissing(ctx context.Context, q querier, key string) error {
 
 // isSame reports whether a transaction belongs to the database of the ledger.
 func (l *base) isSame(ctx context.Context, q querier) (same bool, err error) {
-	err = l.run(ctx, q, `SELECT count(*) > 0 FROM {meta} WHERE digest_key = $1::bytea`, []any{l.key}, func(row scanFunc) error {
+	err = l.run(ctx, q, `SELECT count(*) > 0 FROM {meta} WHERE digest_key = $1::bytea`, []any{l.key}, func(row ledger.Scan) error {
 		return row(&same)
 	})
 	return same, err

@@ -52,7 +52,7 @@ func (l *base) open(ctx context.Context) error {
 	case version > len(steps):
 		return newerThanKnown(version)
 	}
-	return l.pool.query(ctx, `SELECT current_setting('default_transaction_isolation') <> 'read committed'`, nil, func(row scanFunc) error {
+	return l.pool.query(ctx, `SELECT current_setting('default_transaction_isolation') <> 'read committed'`, nil, func(row ledger.Scan) error {
 		var isolated bool
 		err := row(&isolated)
 		l.isolated.Store(isolated)
@@ -68,7 +68,7 @@ func namesIn(schema string) *strings.Replacer {
 }
 
 // run runs a statement with the placeholders of namesIn.
-func (l *base) run(ctx context.Context, q querier, statement string, args []any, scan func(scanFunc) error) error {
+func (l *base) run(ctx context.Context, q querier, statement string, args []any, scan func(ledger.Scan) error) error {
 	if l.closed.Load() {
 		return ledger.ErrClosed
 	}
@@ -107,7 +107,7 @@ func hasCode(err error, code, message string) bool {
 }
 
 // rowsOf runs a statement in a transaction of the ledger and collects its rows.
-func rowsOf[T any](ctx context.Context, l *base, scan func(scanFunc) (T, error), statement string, args ...any) (found []T, err error) {
+func rowsOf[T any](ctx context.Context, l *base, scan func(ledger.Scan) (T, error), statement string, args ...any) (found []T, err error) {
 	err = l.own(ctx, func(q querier) (err error) {
 		found, err = rowsIn(ctx, l, q, scan, statement, args...)
 		return err
@@ -116,9 +116,9 @@ func rowsOf[T any](ctx context.Context, l *base, scan func(scanFunc) (T, error),
 }
 
 // rowsIn is rowsOf with a querier.
-func rowsIn[T any](ctx context.Context, l *base, q querier, scan func(scanFunc) (T, error), statement string, args ...any) ([]T, error) {
+func rowsIn[T any](ctx context.Context, l *base, q querier, scan func(ledger.Scan) (T, error), statement string, args ...any) ([]T, error) {
 	var found []T
-	err := l.run(ctx, q, statement, args, func(row scanFunc) error {
+	err := l.run(ctx, q, statement, args, func(row ledger.Scan) error {
 		value, err := scan(row)
 		found = append(found, value)
 		return err
@@ -161,13 +161,13 @@ func (l *base) Due(ctx context.Context, looks []ledger.Look) ([]ledger.Due, erro
 	for i, look := range looks {
 		wire[i] = lookOf(i, look)
 	}
-	return rowsOf(ctx, l, func(row scanFunc) (d ledger.Due, err error) {
+	return rowsOf(ctx, l, func(row ledger.Scan) (d ledger.Due, err error) {
 		var n int
 		var wait int64
 		err = row(&n, &wait, &d.Paused)
-		d.Class, d.Wait = looks[n].Class, ledger.Milliseconds(max(wait, 0))
+		d.Class, d.Wait = looks[n].Class, unit.Duration(wait)
 		return d, err
-	}, `SELECT n, ceil(extract(epoch FROM first.not_before - statement_timestamp()) * 1000)::bigint, NOT `+notPaused+`look.operation)
+	}, `SELECT n, `+micros(`first.not_before - statement_timestamp()`)+`, NOT `+notPaused+`look.operation)
 		FROM json_to_recordset($1::text::json) AS look(n integer, operation text, lane smallint, timed boolean, time bigint, id bigint)
 		CROSS JOIN LATERAL (SELECT not_before FROM {entry} WHERE state = 0 AND operation = look.operation AND lane = look.lane
 			AND `+fmt.Sprintf(afterPosition, "look.time", "look.id")+`
@@ -190,7 +190,7 @@ func (l *base) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed,
 		chosen = `state + 0 = 0 AND key = ANY(ARRAY(SELECT json_array_elements_text($7::text::json)))
 			AND not_before <= statement_timestamp()`
 	}
-	return rowsOf(ctx, l, scanClaimed, `
+	return rowsOf(ctx, l, unit.Claimed, `
 		WITH due AS MATERIALIZED (
 			SELECT id, not_before, COALESCE(octet_length(body), 0) AS size FROM {entry} WHERE `+chosen+` AND operation = $4::text
 			AND (not_after IS NULL OR not_after > statement_timestamp())
@@ -271,18 +271,18 @@ func (l *base) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled [
 	err = l.own(ctx, func(q querier) error {
 		clear(settled)
 		args := []any{asJSON(wire)}
-		err := l.run(ctx, q, settleSQL, args, func(row scanFunc) error {
+		err := l.run(ctx, q, settleSQL, args, func(row ledger.Scan) error {
 			var n int
 			var what ledger.Settled
 			var now *int64
 			err := row(&n, &what, &now)
-			settled[n], at = what, timeOf(now)
+			settled[n], at = what, unit.Time(now)
 			return err
 		})
 		if err != nil || !slices.ContainsFunc(settled, func(s ledger.Settled) bool { return s != ledger.Applied }) {
 			return err
 		}
-		return l.run(ctx, q, settledSQL, args, func(row scanFunc) error {
+		return l.run(ctx, q, settledSQL, args, func(row ledger.Scan) error {
 			var n int
 			var now ledger.Settled
 			var at *int64
@@ -354,7 +354,7 @@ func (l *base) Find(ctx context.Context, keys []string) ([]ledger.Entry, error) 
 
 // Request implements ledger.Ledger.
 func (l *base) Request(ctx context.Context, key string) (ledger.Request, error) {
-	found, err := rowsOf(ctx, l, func(row scanFunc) (r ledger.Request, err error) {
+	found, err := rowsOf(ctx, l, func(row ledger.Scan) (r ledger.Request, err error) {
 		return r, row(&r.State, &r.Operation, &r.Body, &r.Sealed)
 	}, `SELECT state, operation, body, sealed FROM {entry} WHERE key = $1::text`, key)
 	if err == nil && len(found) == 0 {
@@ -366,43 +366,19 @@ func (l *base) Request(ctx context.Context, key string) (ledger.Request, error) 
 	return found[0], nil
 }
 
-// List implements ledger.Ledger.
-func (l *base) List(ctx context.Context, f ledger.Filter, after int64, limit int) ([]ledger.Entry, error) {
-	chosen, args := []string{`id > $1::bigint`}, []any{after, limit}
-	and := func(condition string, value any) {
-		args = append(args, value)
-		chosen = append(chosen, fmt.Sprintf(condition, len(args)))
-	}
-	if f.State >= 0 { // a condition without a parameter can use its partial index
-		chosen = append(chosen, fmt.Sprintf(`state = %d`, f.State))
-	}
-	if f.Operation != "" {
-		and(`operation = $%d::text`, f.Operation)
-	}
-	if !f.EnqueuedAfter.IsZero() {
-		and(`created_at > 'epoch'::timestamptz + $%d::bigint * interval '1 microsecond'`, f.EnqueuedAfter.UnixMicro())
-	}
-	if !f.EnqueuedBefore.IsZero() {
-		and(`created_at < 'epoch'::timestamptz + $%d::bigint * interval '1 microsecond'`, f.EnqueuedBefore.UnixMicro())
-	}
-	if f.ErrorContains != "" {
-		and(`strpos(error COLLATE "C", $%d::text) > 0`, f.ErrorContains)
-	}
-	if f.UpTo > 0 {
-		and(`id <= $%d::bigint`, f.UpTo)
-	}
-	return rowsOf(ctx, l, scanEntry,
-		`SELECT `+entryColumns+` FROM {entry} WHERE `+strings.Join(chosen, ` AND `)+` ORDER BY id LIMIT $2::bigint`,
-		args...)
+var filterSQL = ledger.FilterSQL{
+	Unit:           unit,
+	AfterID:        `id > $%d::bigint`,
+	Operation:      `operation = $%d::text`,
+	EnqueuedAfter:  `created_at > 'epoch'::timestamptz + $%d::bigint * interval '1 microsecond'`,
+	EnqueuedBefore: `created_at < 'epoch'::timestamptz + $%d::bigint * interval '1 microsecond'`,
+	ErrorContains:  `strpos(error COLLATE "C", $%d::text) > 0`,
 }
 
-// LastID implements ledger.Ledger.
-func (l *base) LastID(ctx context.Context) (int64, error) {
-	ids, err := rowsOf(ctx, l, func(row scanFunc) (id int64, err error) { return id, row(&id) }, `SELECT COALESCE(max(id), 0) FROM {entry}`)
-	if err != nil {
-		return 0, err
-	}
-	return ids[0], nil
+// List implements ledger.Ledger.
+func (l *base) List(ctx context.Context, f ledger.Filter, after int64, limit int) ([]ledger.Entry, error) {
+	where, args := filterSQL.Where(f, after)
+	return rowsOf(ctx, l, scanEntry, fmt.Sprintf(`SELECT %s FROM {entry} WHERE %s ORDER BY id LIMIT %d`, entryColumns, where, limit), args...)
 }
 
 // Counts implements ledger.Ledger.
@@ -418,7 +394,7 @@ func (l *base) Counts(ctx context.Context) (counts ledger.Counts, err error) {
 		(SELECT min(due_since) FROM {entry} WHERE state = 0)) * 1000, 0)::bigint`)
 	into = append(into, &age)
 	err = l.own(ctx, func(q querier) error {
-		return l.run(ctx, q, `SELECT `+strings.Join(columns, `, `), nil, func(row scanFunc) error { return row(into...) })
+		return l.run(ctx, q, `SELECT `+strings.Join(columns, `, `), nil, func(row ledger.Scan) error { return row(into...) })
 	})
 	if err != nil {
 		return counts, err
@@ -430,7 +406,7 @@ func (l *base) Counts(ctx context.Context) (counts ledger.Counts, err error) {
 
 // Paused implements ledger.Ledger.
 func (l *base) Paused(ctx context.Context) ([]string, error) {
-	return rowsOf(ctx, l, func(row scanFunc) (name string, err error) { return name, row(&name) },
+	return rowsOf(ctx, l, func(row ledger.Scan) (name string, err error) { return name, row(&name) },
 		`SELECT operation FROM {pause} ORDER BY operation`)
 }
 
@@ -513,7 +489,7 @@ func (l *base) Quarantine(ctx context.Context) (int, error) {
 // table.
 func (l *base) change(ctx context.Context, statement string, args ...any) (n int, err error) {
 	err = l.own(ctx, func(q querier) error {
-		return l.run(ctx, q, statement+` SELECT count(*) FROM changed`, args, func(row scanFunc) error { return row(&n) })
+		return l.run(ctx, q, statement+` SELECT count(*) FROM changed`, args, func(row ledger.Scan) error { return row(&n) })
 	})
 	if err != nil {
 		return 0, err

@@ -96,12 +96,12 @@ func (l *pgxLedger) InsertTx(ctx context.Context, tx pgx.Tx, entries []ledger.Ne
 		}
 		known[l.checked] = true
 	}
-	inserted, done := make([]ledger.Inserted, 1), make([]bool, 1)
-	var err error
-	if inserted[0], done[0], err = l.insertOne(ctx, tx, entries[0]); err != nil {
+	inserted, err := l.insertOne(ctx, tx, entries[0])
+	if err != nil {
 		return nil, otherDatabase(err)
 	}
-	return inserted, l.findPresent(ctx, pgxQuerier{tx}, entries, inserted, done)
+	all := []ledger.Inserted{inserted}
+	return all, l.addPresent(ctx, pgxQuerier{tx}, entries, all)
 }
 
 // RemoveTx implements ledger.TxLedger.

@@ -6,12 +6,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
 // querier runs a statement and calls scan for each row, unless it is nil. Each statement is a separate
 // transaction, unless the querier belongs to a transaction.
 type querier interface {
-	query(ctx context.Context, statement string, args []any, scan func(scanFunc) error) error
+	query(ctx context.Context, statement string, args []any, scan func(ledger.Scan) error) error
 }
 
 // pool is a querier that can also begin a transaction.
@@ -20,9 +22,6 @@ type pool interface {
 	// readCommitted calls do in a transaction with the isolation level READ COMMITTED.
 	readCommitted(ctx context.Context, do func(querier) error) error
 }
-
-// scanFunc is the Scan method of a row.
-type scanFunc func(into ...any) error
 
 // pgxPool is a pool of pgx.
 type pgxPool struct {
@@ -43,7 +42,7 @@ type pgxQuerier struct {
 	}
 }
 
-func (q pgxQuerier) query(ctx context.Context, statement string, args []any, scan func(scanFunc) error) error {
+func (q pgxQuerier) query(ctx context.Context, statement string, args []any, scan func(ledger.Scan) error) error {
 	rows, err := q.db.Query(ctx, statement, args...)
 	if err != nil {
 		return err
@@ -89,7 +88,7 @@ type sqlQuerier struct {
 	}
 }
 
-func (q sqlQuerier) query(ctx context.Context, statement string, args []any, scan func(scanFunc) error) error {
+func (q sqlQuerier) query(ctx context.Context, statement string, args []any, scan func(ledger.Scan) error) error {
 	rows, err := q.db.QueryContext(ctx, statement, args...)
 	if err != nil {
 		return err

@@ -133,7 +133,7 @@ func (l *base) findSchema(ctx context.Context) error {
 	var quoted *string
 	var encoding string
 	err := l.pool.query(ctx, `SELECT quote_ident(current_schema()), getdatabaseencoding()::text`, nil,
-		func(row scanFunc) error { return row(&quoted, &encoding) })
+		func(row ledger.Scan) error { return row(&quoted, &encoding) })
 	switch {
 	case err != nil:
 	case encoding != "UTF8":
@@ -152,12 +152,12 @@ func (l *base) findSchema(ctx context.Context) error {
 // if there are no tables.
 func (l *base) version(ctx context.Context, q querier) (version int, err error) {
 	var exists bool
-	err = q.query(ctx, `SELECT to_regclass($1::text) IS NOT NULL`, []any{l.schema + ".outbox_meta"}, func(row scanFunc) error {
+	err = q.query(ctx, `SELECT to_regclass($1::text) IS NOT NULL`, []any{l.schema + ".outbox_meta"}, func(row ledger.Scan) error {
 		return row(&exists)
 	})
 	if err != nil || !exists {
 		return 0, err
 	}
-	err = l.run(ctx, q, `SELECT version, digest_key FROM {meta}`, nil, func(row scanFunc) error { return row(&version, &l.key) })
+	err = l.run(ctx, q, `SELECT version, digest_key FROM {meta}`, nil, func(row ledger.Scan) error { return row(&version, &l.key) })
 	return version, err
 }

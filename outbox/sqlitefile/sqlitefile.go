@@ -61,8 +61,8 @@ func open(ctx context.Context, path string) (*Store, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
-	write, err := sql.Open("sqlite", source(path, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)",
-		"_pragma=secure_delete(ON)", "_pragma=busy_timeout(100)", pageCache, logPages))
+	write, err := sql.Open("sqlite", source(path, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=busy_timeout(100)",
+		pageCache, logPages))
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"math"
 	"strings"
 	"time"
 
@@ -112,8 +111,6 @@ type Ledger interface {
 	// List returns up to limit entries that match the filter and whose id is larger than
 	// after, in the order of their ids.
 	List(ctx context.Context, filter Filter, after int64, limit int) ([]Entry, error)
-	// LastID returns the largest id, or 0.
-	LastID(ctx context.Context) (int64, error)
 	Counts(ctx context.Context) (Counts, error)
 
 	// Resend turns unclear and rejected entries into pending ones, except those that were
@@ -180,12 +177,10 @@ type Entry struct {
 	Urgent         bool
 	// DueIn is how long a pending entry is not due yet.
 	DueIn time.Duration
-	// LeaseUntil is when the lease of a sending entry ends, and when an unclear one whose
-	// process may be alive can be resent. Otherwise it is zero. LeaseLeft is the time until
-	// then, and Late is true if NotAfter has passed.
-	LeaseUntil time.Time
-	LeaseLeft  time.Duration
-	Late       bool
+	// LeaseLeft is how long the lease of a sending entry lasts, and how long an unclear one
+	// whose process may be alive cannot be resent.
+	LeaseLeft time.Duration
+	Late      bool // NotAfter has passed
 }
 
 // Filter selects entries.
@@ -194,7 +189,6 @@ type Filter struct {
 	Operation                     string
 	EnqueuedAfter, EnqueuedBefore time.Time
 	ErrorContains                 string
-	UpTo                          int64 // the largest id; 0 means no limit
 }
 
 // Lane is a part of the pending entries of an operation. The numbers are part of the
@@ -334,11 +328,6 @@ type Counts struct {
 	Paused []string
 }
 
-// Milliseconds returns a duration, or the longest one for a time in thousands of years.
-func Milliseconds(n int64) time.Duration {
-	return time.Duration(min(n, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
-}
-
 // Undone marks the error of a transaction that was not committed and never will be.
 func Undone(err error) error {
 	if err == nil {
@@ -402,4 +391,32 @@ func Decisions(keys []string, changed, found []Entry) []Decision {
 		decisions[i].Key = key
 	}
 	return decisions
+}
+
+// AddPresent fills in the entries that were not inserted, since they existed already. find
+// returns those with the given keys. missing is the key of one that find does not return.
+func AddPresent(entries []NewEntry, inserted []Inserted, find func(keys []string) ([]Inserted, error)) (missing string, err error) {
+	var keys []string
+	for i, e := range entries {
+		if inserted[i].ID == 0 {
+			keys = append(keys, e.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return "", nil
+	}
+	found, err := find(keys)
+	byKey := make(map[string]Inserted, len(found))
+	for _, in := range found {
+		byKey[in.Key] = in
+	}
+	for i, e := range entries {
+		if inserted[i].ID != 0 {
+			continue
+		}
+		if inserted[i] = byKey[e.Key]; inserted[i].ID == 0 {
+			missing = e.Key
+		}
+	}
+	return missing, err
 }

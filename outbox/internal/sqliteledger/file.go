@@ -21,7 +21,7 @@ func fileOf(ctx context.Context, conn *sql.Conn) (f file, err error) {
 	}
 	info, err := os.Stat(path.String)
 	if err != nil {
-		return file{}, nil // an address of the driver's own file system
+		return file{path: path.String}, nil // an address of the driver's own file system
 	}
 	return file{path.String, info}, nil
 }

@@ -82,7 +82,7 @@ func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEnt
 		id  int64
 		key string
 	}
-	ids, err := collect(rows, err, func(scan scanFunc) (a added, err error) { return a, scan(&a.id, &a.key) })
+	ids, err := collect(rows, err, func(scan ledger.Scan) (a added, err error) { return a, scan(&a.id, &a.key) })
 	if err != nil {
 		return nil, err
 	}
@@ -91,40 +91,17 @@ func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEnt
 		byKey[a.key] = a.id
 	}
 	inserted := make([]ledger.Inserted, len(entries))
-	var missing []string
 	for i, e := range entries {
-		id, ok := byKey[e.Key]
-		if !ok {
-			missing = append(missing, e.Key)
-			continue
-		}
-		delete(byKey, e.Key) // the same key again is present
-		inserted[i] = e.Inserted(id, time.UnixMilli(now))
-	}
-	if len(missing) == 0 {
-		return inserted, nil
-	}
-	return inserted, findPresent(ctx, conn, entries, inserted, missing)
-}
-
-// findPresent fills in the entries that existed already.
-func findPresent(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEntry, inserted []ledger.Inserted, missing []string) error {
-	rows, err := conn.QueryContext(ctx, `SELECT `+entryColumns+`, digest FROM outbox_entry WHERE `+keyIn(missing), anySlice(missing)...)
-	found, err := collect(rows, err, scanInserted)
-	if err != nil {
-		return err
-	}
-	byKey := make(map[string]ledger.Inserted, len(found))
-	for _, in := range found {
-		byKey[in.Key] = in
-	}
-	for i, e := range entries {
-		if inserted[i].ID == 0 {
-			inserted[i] = byKey[e.Key]
-			inserted[i].Present = true
+		if id, ok := byKey[e.Key]; ok {
+			delete(byKey, e.Key) // the same key again is present
+			inserted[i] = e.Inserted(id, time.UnixMilli(now))
 		}
 	}
-	return nil
+	_, err = ledger.AddPresent(entries, inserted, func(keys []string) ([]ledger.Inserted, error) {
+		rows, err := conn.QueryContext(ctx, `SELECT `+entryColumns+`, digest FROM outbox_entry WHERE `+keyIn(keys), anySlice(keys)...)
+		return collect(rows, err, unit.Inserted)
+	})
+	return inserted, err
 }
 
 // milliseconds returns nil for the zero time.
@@ -139,7 +116,7 @@ func milliseconds(t time.Time) any {
 // to another one.
 func (l *Ledger) checkDatabase(ctx context.Context, conn ledger.SQLTx) error {
 	rows, err := conn.QueryContext(ctx, `SELECT digest_key FROM outbox_meta`)
-	keys, err := collect(rows, err, func(scan scanFunc) (key []byte, err error) { return key, scan(&key) })
+	keys, err := collect(rows, err, func(scan ledger.Scan) (key []byte, err error) { return key, scan(&key) })
 	switch {
 	case err != nil && strings.Contains(err.Error(), "no such table"),
 		err == nil && (len(keys) != 1 || !bytes.Equal(keys[0], l.key)):

@@ -19,16 +19,13 @@ import (
 // Ledger implements [ledger.TxLedger].
 type Ledger struct {
 	write, read *sql.DB
-	// configured is true if every connection of write has the settings that a transaction
-	// depends on.
-	configured bool
-	kept       chan *writer // holds the writer that nobody uses; nil for a caller's database
-	due        *sql.Stmt    // of dueSQL
-	file       file
-	owned      []io.Closer
-	key        []byte
-	closed     atomic.Bool
-	erased     atomic.Bool // a body was erased since the last Tidy
+	kept        chan *writer // holds the writer that nobody uses; nil for a caller's database
+	due         *sql.Stmt    // of dueSQL
+	file        file
+	owned       []io.Closer
+	key         []byte
+	closed      atomic.Bool
+	erased      atomic.Bool // a body was erased since the last Tidy
 }
 
 var _ ledger.TxLedger[ledger.SQLTx] = (*Ledger)(nil)
@@ -43,16 +40,11 @@ func New(ctx context.Context, db *sql.DB) (*Ledger, error) {
 	return l, l.checkMemory(ctx)
 }
 
-// NewOwned returns the ledger in a separate database. The connections of write must have
-// the settings that a transaction depends on. Close closes both pools.
+// NewOwned returns the ledger in a separate database. Close closes both pools.
 func NewOwned(ctx context.Context, write, read *sql.DB) (*Ledger, error) {
-	l := &Ledger{write: write, read: read, configured: true, kept: make(chan *writer, 1), owned: []io.Closer{read, write}}
+	l := &Ledger{write: write, read: read, kept: make(chan *writer, 1), owned: []io.Closer{read, write}}
 	l.kept <- new(writer)
-	err := l.checkSettings(ctx)
-	if err == nil {
-		err = l.open(ctx)
-	}
-	if err != nil {
+	if err := l.open(ctx); err != nil {
 		(<-l.kept).close()
 		return nil, err
 	}
@@ -120,11 +112,11 @@ func (l *Ledger) Due(ctx context.Context, looks []ledger.Look) (due []ledger.Due
 	}
 	err = l.whileUsable(ctx, func() error {
 		rows, err := l.due.QueryContext(ctx, asJSON(arrays))
-		due, err = collect(rows, err, func(scan scanFunc) (d ledger.Due, err error) {
+		due, err = collect(rows, err, func(scan ledger.Scan) (d ledger.Due, err error) {
 			var n int
 			var wait int64
 			err = scan(&n, &wait, &d.Paused)
-			d.Class, d.Wait = looks[n].Class, ledger.Milliseconds(max(wait, 0))
+			d.Class, d.Wait = looks[n].Class, unit.Duration(wait)
 			return d, err
 		})
 		return err
@@ -170,7 +162,7 @@ func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledge
 			args = append(args, claim.Lane, nil, after.Time, after.ID, latest)
 		}
 		rows, err := conn.QueryContext(ctx, statement, args...)
-		claimed, err = collect(rows, err, scanClaimed)
+		claimed, err = collect(rows, err, unit.Claimed)
 		return err
 	}, statement)
 	return claimed, err
@@ -322,56 +314,31 @@ func (l *Ledger) Find(ctx context.Context, keys []string) ([]ledger.Entry, error
 
 // Request implements ledger.Ledger.
 func (l *Ledger) Request(ctx context.Context, key string) (ledger.Request, error) {
-	found, err := query(ctx, l, func(scan scanFunc) (r ledger.Request, err error) {
+	found, err := query(ctx, l, func(scan ledger.Scan) (r ledger.Request, err error) {
 		return r, scan(&r.State, &r.Operation, &r.Body, &r.Sealed)
 	}, `SELECT state, operation, body, sealed FROM outbox_entry WHERE key = ?`, key)
-	if err != nil || len(found) == 0 {
-		return ledger.Request{}, cmpError(err, ledger.ErrNoEntry)
+	if err == nil && len(found) == 0 {
+		err = ledger.ErrNoEntry
+	}
+	if err != nil {
+		return ledger.Request{}, err
 	}
 	return found[0], nil
 }
 
-func cmpError(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
+var filterSQL = ledger.FilterSQL{
+	Unit:           unit,
+	AfterID:        `id > ?%d`,
+	Operation:      `operation = ?%d`,
+	EnqueuedAfter:  `created_at > ?%d`,
+	EnqueuedBefore: `created_at < ?%d`,
+	ErrorContains:  `instr(error, ?%d) > 0`,
 }
 
 // List implements ledger.Ledger.
 func (l *Ledger) List(ctx context.Context, f ledger.Filter, after int64, limit int) ([]ledger.Entry, error) {
-	chosen, args := []string{`id > ?`}, []any{after}
-	and := func(condition string, value any) {
-		chosen, args = append(chosen, condition), append(args, value)
-	}
-	if f.State >= 0 { // a condition without a parameter can use its partial index
-		chosen = append(chosen, fmt.Sprintf(`state = %d`, f.State))
-	}
-	if f.Operation != "" {
-		and(`operation = ?`, f.Operation)
-	}
-	if !f.EnqueuedAfter.IsZero() {
-		and(`created_at > ?`, f.EnqueuedAfter.UnixMilli())
-	}
-	if !f.EnqueuedBefore.IsZero() {
-		and(`created_at < ?`, f.EnqueuedBefore.UnixMilli())
-	}
-	if f.ErrorContains != "" {
-		and(`instr(error, ?) > 0`, f.ErrorContains)
-	}
-	if f.UpTo > 0 {
-		and(`id <= ?`, f.UpTo)
-	}
-	return query(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+strings.Join(chosen, ` AND `)+` ORDER BY id LIMIT ?`,
-		append(args, limit)...)
-}
-
-// LastID implements ledger.Ledger.
-func (l *Ledger) LastID(ctx context.Context) (id int64, err error) {
-	err = l.withConn(ctx, func(conn *sql.Conn) error {
-		return conn.QueryRowContext(ctx, `SELECT COALESCE(max(id), 0) FROM outbox_entry`).Scan(&id)
-	})
-	return id, err
+	where, args := filterSQL.Where(f, after)
+	return query(ctx, l, scanEntry, fmt.Sprintf(`SELECT %s FROM outbox_entry WHERE %s ORDER BY id LIMIT %d`, entryColumns, where, limit), args...)
 }
 
 // Counts implements ledger.Ledger. SQLite counts all rows of a table by pages, much faster
@@ -406,7 +373,7 @@ func (l *Ledger) Counts(ctx context.Context) (counts ledger.Counts, err error) {
 
 // Paused implements ledger.Ledger.
 func (l *Ledger) Paused(ctx context.Context) ([]string, error) {
-	return query(ctx, l, func(scan scanFunc) (name string, err error) { return name, scan(&name) },
+	return query(ctx, l, func(scan ledger.Scan) (name string, err error) { return name, scan(&name) },
 		`SELECT operation FROM outbox_pause ORDER BY operation`)
 }
 

@@ -85,15 +85,10 @@ func (l *Ledger) migrate(ctx context.Context) error {
 
 // checkMemory fails if each connection of the pool opens its own database in memory.
 func (l *Ledger) checkMemory(ctx context.Context) error {
-	if l.write.Stats().MaxOpenConnections == 1 {
+	if l.file.path != "" || l.write.Stats().MaxOpenConnections == 1 {
 		return nil
 	}
-	return l.withConn(ctx, func(conn *sql.Conn) error {
-		var file sql.NullString
-		err := conn.QueryRowContext(ctx, `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&file)
-		if err != nil || file.String != "" {
-			return err
-		}
+	return l.withConn(ctx, func(*sql.Conn) error {
 		return l.withConn(ctx, func(second *sql.Conn) error {
 			if version, err := schemaVersion(ctx, second); version != 0 || err != nil { // the cache is shared
 				return err

@@ -20,18 +20,20 @@ const busyTimeout = 30 * time.Second
 // statements are prepared before the lock is held.
 func (l *Ledger) update(ctx context.Context, fn func(context.Context, *writer) error, statements ...string) error {
 	return l.withWriter(ctx, func(w *writer) error {
-		restore, err := l.configure(ctx, w.Conn)
-		if err != nil {
-			return ledger.Undone(err)
+		if l.kept == nil {
+			restore, err := configure(ctx, w.Conn)
+			if err != nil {
+				return ledger.Undone(err)
+			}
+			defer restore()
 		}
-		defer restore()
 		if err := w.prepare(ctx, statements); err != nil {
 			return ledger.Undone(err)
 		}
 		if err := begin(ctx, w.Conn); err != nil {
 			return ledger.Undone(err)
 		}
-		err = ledger.Undone(fn(ctx, w))
+		err := ledger.Undone(fn(ctx, w))
 		if err == nil {
 			err = whileBusy(ctx, func() error { // a reader stops it in another journal mode than WAL
 				_, err := w.Conn.ExecContext(ctx, "COMMIT")
@@ -152,22 +154,6 @@ var settings = []setting{
 	{"busy_timeout", 100, func(value int) bool { return value > 0 }},
 }
 
-// checkSettings fails if a connection does not have the settings.
-func (l *Ledger) checkSettings(ctx context.Context) error {
-	return l.withWriter(ctx, func(w *writer) error {
-		for _, s := range settings {
-			var value int
-			if err := w.QueryRowContext(ctx, "PRAGMA "+s.name).Scan(&value); err != nil {
-				return err
-			}
-			if !s.enough(value) {
-				return fmt.Errorf("%s is %d, but must be %d", s.name, value, s.wanted)
-			}
-		}
-		return nil
-	})
-}
-
 // text returns a value in the form that PRAGMA expects. secure_delete reports FAST as 2,
 // but reads any number except 0 as ON.
 func (s setting) text(value int) string {
@@ -177,12 +163,8 @@ func (s setting) text(value int) string {
 	return strconv.Itoa(value)
 }
 
-// configure changes the settings of a caller's connection, and returns a function that
-// restores them.
-func (l *Ledger) configure(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
-	if l.configured {
-		return func() {}, nil
-	}
+// configure changes the settings of a connection, and returns a function that restores them.
+func configure(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
 	var before []string
 	restore = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busyTimeout)

@@ -30,6 +30,9 @@ func (l *Ledger) takeWriter(ctx context.Context) (w *writer, err error) {
 		err = ledger.ErrClosed
 	case w.Conn == nil:
 		w.Conn, err = l.write.Conn(ctx) // which runs the settings of a data source name
+		if err == nil && l.kept != nil {
+			_, err = configure(ctx, w.Conn) // for as long as it is kept
+		}
 	}
 	return w, err
 }

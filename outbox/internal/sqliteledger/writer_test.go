@@ -14,8 +14,7 @@ import (
 // owned returns the ledger in a separate database, and its file.
 func owned(t *testing.T) (*Ledger, string) {
 	path := filepath.Join(t.TempDir(), "owned.db")
-	write, err := sql.Open("sqlite",
-		path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=secure_delete(ON)&_pragma=busy_timeout(100)")
+	write, err := sql.Open("sqlite", path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=secure_delete(OFF)")
 	require.NoError(t, err)
 	write.SetMaxOpenConns(1)
 	read, err := sql.Open("sqlite", path)
@@ -57,14 +56,21 @@ func TestAStatementIsParsedOnceAndNotWhileTheWriteLockIsHeld(t *testing.T) {
 func TestAConnectionIsOpenedAnewAfterAnErrorAndClosedWithTheLedger(t *testing.T) {
 	l, path := owned(t)
 	var first, second *sql.Conn
+	durable := func(w *writer) *sql.Conn {
+		var synchronous, secureDelete int
+		require.NoError(t, w.QueryRowContext(t.Context(), `PRAGMA synchronous`).Scan(&synchronous))
+		require.NoError(t, w.QueryRowContext(t.Context(), `PRAGMA secure_delete`).Scan(&secureDelete))
+		assert.Equal(t, [2]int{2, 1}, [2]int{synchronous, secureDelete})
+		return w.Conn
+	}
 	err := l.update(t.Context(), func(ctx context.Context, w *writer) error {
-		first = w.Conn
+		first = durable(w)
 		_, err := w.ExecContext(ctx, `no statement`)
 		return err
 	}, settleSQL)
 	require.Error(t, err)
 	require.NoError(t, l.update(t.Context(), func(_ context.Context, w *writer) error {
-		second = w.Conn
+		second = durable(w)
 		return nil
 	}))
 	assert.NotSame(t, first, second)
