@@ -33,8 +33,7 @@ type Item struct {
 	// Resend does not send it again. NotAfter must be after NotBefore.
 	NotAfter time.Time
 	// Urgent makes Run and DeliverDue send the request before those that are not urgent, of
-	// any operation. One of eight requests is one of the others, so that urgent ones never
-	// hold them up completely.
+	// any operation. One request in eight goes to the others, so that they never stand still.
 	Urgent bool
 }
 

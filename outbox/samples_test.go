@@ -84,7 +84,7 @@ func login(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], key string, p *m
 	return err
 }
 
-// cron sends what is due, and returns. Start it every minute.
+// cron sends what is due, and returns.
 func cron(ctx context.Context, o *outbox.Outbox[outbox.SQLTx]) error {
 	delivered, err := o.DeliverDue(ctx, 10_000)
 	log.Print(delivered.Accepted, " accepted, ", delivered.Rejected, " rejected, ", delivered.Unclear, " unclear")
