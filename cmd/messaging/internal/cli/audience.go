@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,12 +51,14 @@ type extraRecipients struct {
 
 // audience is who receives a broadcast.
 type audience struct {
-	flags    *audienceFlags
-	to       messaging.Audience
-	list     *recipients.List // nil unless the audience is a file
-	segments []string
-	extra    []extraRecipients
-	total    *int // recipients; nil if their number is not known
+	to          messaging.Audience
+	list        *recipients.List // nil unless the audience is a file
+	uncheckable string           // what the audience is unless it is a file
+	extra       []extraRecipients
+
+	parts  string // where the recipients come from
+	total  *int   // recipients; nil if their number is not known
+	answer string // what the operator types outside of a sandbox
 }
 
 // read reads the audience. An audience that is missing or empty is an error: it never means
@@ -65,22 +68,22 @@ func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
 	if err := f.check(set); err != nil {
 		return nil, err
 	}
-	a := &audience{flags: f, to: messaging.AllCustomers()}
 	switch {
 	case f.everyone:
-		return a, nil
+		return &audience{to: messaging.AllCustomers(), uncheckable: "the list of all customers"}, nil
 	case set.Changed("segments"):
-		return a, a.readSegments()
+		return f.readSegments()
 	}
 	delimiter, err := rows.ParseDelimiter(f.delimiter)
 	if err != nil {
-		return a, exit.With(exit.Usage, "--delimiter: %w", err)
+		return nil, exit.With(exit.Usage, "--delimiter: %w", err)
 	}
-	if a.list, err = recipients.Read(f.customers, delimiter, cmd.InOrStdin(), f.skipBad); err != nil {
+	list, err := recipients.Read(f.customers, delimiter, cmd.InOrStdin(), f.skipBad)
+	if err != nil {
 		return nil, err
 	}
-	a.to = messaging.ToCustomers(a.list.Customers...)
-	return a, nil
+	return &audience{to: messaging.ToCustomers(list.Customers...), list: list,
+		parts: words.Count(len(list.Customers), "customer") + " of " + list.Name}, nil
 }
 
 // check returns an error unless there is one audience, and the other flags are about it.
@@ -114,55 +117,51 @@ func needs(set *pflag.FlagSet, flag, other string) error {
 	return nil
 }
 
-func (a *audience) readSegments() error {
-	for id := range strings.SplitSeq(a.flags.segments, ",") {
+func (f *audienceFlags) readSegments() (*audience, error) {
+	var ids []string
+	for id := range strings.SplitSeq(f.segments, ",") {
 		id = strings.TrimSpace(id)
-		if id == "" || strings.HasPrefix(id, "-") || slices.Contains(a.segments, id) {
-			return exit.With(exit.Usage, "--segments must be ids such as a,b, each once, and not %q; nothing was sent", a.flags.segments)
+		if id == "" || strings.HasPrefix(id, "-") || slices.Contains(ids, id) {
+			return nil, exit.With(exit.Usage, "--segments must be ids such as a,b, each once, and not %q; nothing was sent", f.segments)
 		}
-		a.segments = append(a.segments, id)
+		ids = append(ids, id)
 	}
-	a.to = messaging.ToSegments(a.segments...)
-	return nil
+	return &audience{to: messaging.ToSegments(ids...), uncheckable: "a segment", answer: strings.Join(ids, ","),
+		parts: words.Count(len(ids), "segment") + " (" + strings.Join(ids, ", ") + "), of unknown size"}, nil
 }
 
 // guard counts the recipients, and refuses too many of them, or any that the profile does not
 // allow.
-func (a *audience) guard(cmd *cobra.Command, s *settings, service *profile.Service, prepared *messaging.Prepared) error {
-	uncheckable := ""
-	switch {
-	case a.segments != nil:
-		uncheckable = "a segment"
-	case a.list == nil:
-		uncheckable = "the list of all customers"
-	}
-	ctx := cmd.Context()
-	if err := checkAllowed(ctx, service, prepared, cmd.Flags(), uncheckable); err != nil || a.segments != nil {
+func (f *audienceFlags) guard(cmd *cobra.Command, s *settings, a *audience, service *profile.Service, prepared *messaging.Prepared) error {
+	if err := checkAllowed(cmd.Context(), service, prepared, cmd.Flags(), a.uncheckable); err != nil {
 		return err
 	}
-	total := a.extras()
+	total, all, others := 0, "", map[string]bool{}
 	if a.list != nil {
-		total += len(a.list.Customers)
-	} else if customers, err := s.countCustomers(ctx, service); err != nil {
-		return err
-	} else {
-		total += customers
+		total = len(a.list.Customers)
+	} else if f.everyone {
+		var err error
+		if total, err = s.countCustomers(cmd.Context(), service); err != nil {
+			return err
+		}
+		all, a.parts = "all ", "EVERYONE: all "+words.Count(total, "customer")+" of the account"
 	}
-	a.total = &total
-	return checkLimit(total, cmp.Or(a.flags.max, service.MaxRecipients), fmt.Sprintf(" (%s; --max-recipients %d allows them)", a.parts(), total))
-}
-
-// extras is the number of addresses outside of the audience that no customer of it has.
-func (a *audience) extras() int {
-	seen := make(map[string]bool)
 	for _, each := range a.extra {
 		for _, address := range each.addresses {
 			if a.list == nil || !a.list.Has(address) {
-				seen[recipients.LowerASCII(address)] = true
+				others[recipients.LowerASCII(address)] = true
 			}
 		}
+		if n := len(each.addresses); n > 0 {
+			a.parts += fmt.Sprintf(", %d in %s", n, each.field)
+		}
 	}
-	return len(seen)
+	if a.answer != "" { // segments
+		return nil
+	}
+	total += len(others)
+	a.total, a.answer = &total, all+strconv.Itoa(total)
+	return checkLimit(total, cmp.Or(f.max, service.MaxRecipients), fmt.Sprintf(" (%s; --max-recipients %d allows them)", a.parts, total))
 }
 
 // countCustomers counts the customers of the account by listing them.
@@ -188,38 +187,8 @@ func (s *settings) countCustomers(ctx context.Context, service *profile.Service)
 	return n, nil
 }
 
-// answer is what the operator types outside of a sandbox.
-func (a *audience) answer() string {
-	switch {
-	case a.segments != nil:
-		return strings.Join(a.segments, ",")
-	case a.list == nil:
-		return fmt.Sprintf("all %d", *a.total)
-	}
-	return fmt.Sprint(*a.total)
-}
-
-// parts says where the recipients come from.
-func (a *audience) parts() string {
-	var parts []string
-	switch {
-	case a.segments != nil:
-		parts = append(parts, words.Count(len(a.segments), "segment")+" ("+strings.Join(a.segments, ", ")+"), of unknown size")
-	case a.list != nil:
-		parts = append(parts, words.Count(len(a.list.Customers), "customer")+" of "+a.list.Name)
-	default:
-		parts = append(parts, "EVERYONE: all "+words.Count(*a.total-a.extras(), "customer")+" of the account")
-	}
-	for _, each := range a.extra {
-		if n := len(each.addresses); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d in %s", n, each.field))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 func (a *audience) describe(plan *confirm.Plan) {
-	text := a.parts()
+	text := a.parts
 	if a.total != nil {
 		text = words.Thousands(*a.total) + ": " + text
 	}

@@ -105,14 +105,14 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings) error {
 		return err
 	}
 	audience.extra = b.addresses()
-	if err := audience.guard(cmd, s, service, prepared); err != nil {
+	if err := b.audience.guard(cmd, s, audience, service, prepared); err != nil {
 		return err
 	}
 	plan := confirm.NewPlan("Send a broadcast", service)
 	b.describe(plan)
 	audience.describe(plan)
 	b.when.describe(plan)
-	return s.send(ctx, &b.confirm, &send{service: service, plan: plan, question: "Send this broadcast?", answer: audience.answer(),
+	return s.send(ctx, &b.confirm, &send{service: service, plan: plan, question: "Send this broadcast?", answer: audience.answer,
 		prepared: []*messaging.Prepared{prepared}, recipients: audience.total, due: b.when.time, again: b.again, recheck: b.when.checkAhead})
 }
 
