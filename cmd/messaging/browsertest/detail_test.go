@@ -134,14 +134,14 @@ func TestTheSourceOfAnEmailIsCopiedAsItWasAndTheCheckLeadsToItsLine(t *testing.T
 	b := startBox(t, "--seed", "demo")
 	message := "<div>\n\n" + strings.Repeat("<p>Hi</p><p> there</p>\n", 60) + "<p><a href='http://acme.test'>look</a></p>\n</div>\n"
 	b.send("POST", emailPath, email(t, "Moved", message))
-	p := openTab(t, b.ui+"/broadcasts/1?tab=source", 1280, "light")
+	p := openTab(t, b.ui+"/requests/1?tab=source", 1280, "light")
 	p.until(isLive)
 	eval[bool](p, `(navigator.clipboard.writeText = async (text) => { window.copied = text }, true)`)
 	p.click(".source [data-copy]")
 	p.until(`window.copied`)
 	assert.Equal(t, message, eval[string](p, `window.copied`))
 
-	p = openTab(t, b.ui+"/broadcasts/1?tab=check", 1280, "light")
+	p = openTab(t, b.ui+"/requests/1?tab=check", 1280, "light")
 	p.until(isLive)
 	p.click(`td a[href*="#L"]`)
 	p.until(`document.querySelector(":target")?.textContent.includes("http://acme.test")`)

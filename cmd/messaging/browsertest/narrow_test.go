@@ -84,12 +84,12 @@ func TestEveryWayBackLeadsToTheRow(t *testing.T) {
 
 func TestADetailThatIsOpenedByItsAddressLeadsToItsList(t *testing.T) {
 	b := startBoxWithRows(t)
-	p := openTab(t, b.ui+"/triggers/9?q=to:example.com", 360, "light")
+	p := openTab(t, b.ui+"/requests/9?q=to:example.com", 360, "light")
 	p.until(isLive)
 	p.press("j")
-	p.until(`location.pathname === "/triggers/8" && ` + detailIsShown)
+	p.until(`location.pathname === "/requests/8" && ` + detailIsShown)
 	p.press("Escape")
-	p.until(listIsShown + ` && location.pathname + location.search === "/triggers?q=to%3Aexample.com" ` +
+	p.until(listIsShown + ` && location.pathname + location.search === "/?q=to%3Aexample.com" ` +
 		`&& document.activeElement.dataset.number === "8"`)
 	p.open(b.ui + "/customers/3")
 	p.until(isLive)

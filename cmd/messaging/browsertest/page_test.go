@@ -140,7 +140,7 @@ func TestHardSubjectsBreakNoRow(t *testing.T) {
 func TestForcedColorsKeepTheSelectionReadable(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	b.send("POST", triggerPath, trigger("grace@example.com", "21.11.2026"))
-	p := openTab(t, b.ui+"/triggers/1", 1280, "light")
+	p := openTab(t, b.ui+"/requests/1", 1280, "light")
 	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}})
 	require.NoError(t, err)

@@ -11,10 +11,10 @@ import (
 
 // pages are the pages of a sandbox to which sendSome has sent.
 var pages = map[string]string{
-	"requests": "/", "broadcast": "/requests/10", "refused": "/requests/8", "skipped": "/triggers/9",
+	"requests": "/", "broadcast": "/requests/10", "refused": "/requests/8", "skipped": "/requests/9",
 	"unknown": "/requests/5?tab=exchange",
-	"push":    "/broadcasts/5", "diff": "/requests/10?tab=diff", "variables": "/broadcasts/10?tab=variables",
-	"audience": "/broadcasts/10?tab=audience", "check": "/broadcasts/10?tab=check",
+	"push":    "/requests/5", "diff": "/requests/10?tab=diff", "variables": "/requests/10?tab=variables",
+	"audience": "/requests/10?tab=audience", "check": "/requests/10?tab=check",
 	"copy": "/requests/10?tab=copy", "replay": "/requests/10?tab=replay",
 	"customer": "/customers/1", "event": "/events/1", "message": "/messages/1", "faults": "/faults", "help": "/help",
 	"search": "/?q=has:skipped", "nothing": "/?q=nowhere", "invalid": "/?q=status:many", "notfound": "/requests/4711",

@@ -87,7 +87,7 @@ func TestPreviewOfAHostileEmailReachesNobody(t *testing.T) {
 	b := startBox(t)
 	require.Equal(t, 200, b.send("POST", emailPath, email(t, "Hostile", hostileMessage(t, port))))
 	watched, lookedUp := watchedBrowser(t)
-	p := openTabIn(t, watched, b.ui+"/broadcasts/1", 1280, "dark")
+	p := openTabIn(t, watched, b.ui+"/requests/1", 1280, "dark")
 	p.until(`document.querySelector("#live").dataset.state === "on"`)
 
 	paper := color.RGBA{243, 239, 230, 255}
@@ -104,11 +104,11 @@ func TestPreviewOfAHostileEmailReachesNobody(t *testing.T) {
 	}
 	require.Equal(t, color.RGBA{255, 220, 0, 255}, frameColor(p, 300, 160), "the email is still there")
 	for _, tab := range []string{"source", "text", "links", "exchange"} {
-		p.open(b.ui + "/broadcasts/1?tab=" + tab)
+		p.open(b.ui + "/requests/1?tab=" + tab)
 	}
-	p.open(b.ui + "/broadcasts/1")
+	p.open(b.ui + "/requests/1")
 	p.until(`document.querySelector("#live").dataset.state === "on"`)
-	assert.Equal(t, b.ui+"/broadcasts/1", eval[string](p, `location.href`), "nothing navigated away")
+	assert.Equal(t, b.ui+"/requests/1", eval[string](p, `location.href`), "nothing navigated away")
 
 	assert.Empty(t, lookedUp())
 	assert.Zero(t, far.accepted.Load())

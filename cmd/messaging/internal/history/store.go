@@ -51,8 +51,8 @@ type State struct {
 	// Mark is the number after which a wait begins unless it names another: that of the
 	// latest entry at the last Mark or Clear.
 	Mark int
-	// Requests, Broadcasts and Triggers count the entries.
-	Requests, Broadcasts, Triggers int
+	// Requests counts the entries.
+	Requests int
 }
 
 // New returns a store of at most max entries, which count as at most maxBytes. The latest
@@ -73,7 +73,7 @@ func (s *Store) Add(e *fake.Exchange) {
 	s.bytes += entry.size
 	s.state.Last = entry.Number
 	s.link(entry)
-	s.count(entry, 1)
+	s.state.Requests++
 	s.dropOldest()
 	s.notify()
 }
@@ -87,7 +87,7 @@ func (s *Store) dropOldest() {
 		s.bytes -= oldest.size
 		s.unlink(oldest)
 		s.state.Dropped++
-		s.count(oldest, -1)
+		s.state.Requests--
 	}
 }
 
@@ -168,16 +168,6 @@ func (s *Store) Epoch() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return fmt.Sprintf("%s.%d", s.boot, s.state.Cleared)
-}
-
-func (s *Store) count(e *Entry, by int) {
-	s.state.Requests += by
-	switch e.Kind {
-	case EmailBroadcast, PushBroadcast:
-		s.state.Broadcasts += by
-	case Trigger:
-		s.state.Triggers += by
-	}
 }
 
 // notify wakes everybody who waits. The caller must hold s.mu.

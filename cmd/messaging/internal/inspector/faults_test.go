@@ -25,13 +25,12 @@ func TestFaultsOfTheFormAndThePresets(t *testing.T) {
 		})
 	}
 	require.Equal(t, 303, form(url.Values{"preset": {"0"}, "op": {"create event"}}).Status)
-	require.Equal(t, 303, form(url.Values{"op": {"list events"}, "kind": {"slow"}, "after": {"2s"}, "skip": {"1"}, "count": {""},
-		"percent": {"50"}, "seed": {"4"}}).Status)
+	require.Equal(t, 303, form(url.Values{"op": {"list events"}, "kind": {"slow"}, "after": {"2s"}, "skip": {"1"}, "count": {""}}).Status)
 	rules := f.box.Rules()
 	require.Len(t, rules, 2)
 	assert.Equal(t, "create event", rules[0].Op)
 	assert.Equal(t, "unknown", rules[0].Delivery)
-	assert.Equal(t, fake.Rule{Op: "list events", Skip: 1, Probability: 0.5, Seed: 4,
+	assert.Equal(t, fake.Rule{Op: "list events", Skip: 1, Probability: 1,
 		Fault: fake.Fault{Kind: "slow", After: fake.Duration(2 * time.Second)}}, rules[1].Rule)
 	assert.Equal(t, 0, f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`))
 	assert.Equal(t, 200, f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`))

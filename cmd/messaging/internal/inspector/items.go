@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -79,21 +81,17 @@ func (b jsonBody) MarshalJSON() ([]byte, error) {
 }
 
 func newRequestItem(e *history.Entry) requestItem {
-	item := requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), TookMS: milliseconds(e.Took), Op: e.Op,
-		Method: e.Request.Method, Path: e.Request.Path, Status: e.Status,
-		Delivery: deliveryName(e), Fault: e.Fault,
-		Subject: e.Subject, Event: e.EventName, Effect: e.Kind, ForeignKey: e.ForeignKey, ReplayOf: e.ReplayOf,
-		Problems: problems(e), Skipped: skipped(e)}
-	item.To, item.ToCount, item.Everyone, item.Segments = e.Names, e.Named, e.Everyone, e.Segments
+	item := requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), Op: e.Op,
+		TookMS: float64(e.Took.Round(10*time.Microsecond)) / float64(time.Millisecond), Method: e.Request.Method,
+		Path: e.Request.Path, Status: e.Status, Fault: e.Fault, Subject: e.Subject, Event: e.EventName, Effect: e.Kind,
+		To: e.Names, ToCount: e.Named, Everyone: e.Everyone, Segments: e.Segments, ForeignKey: e.ForeignKey,
+		ReplayOf: e.ReplayOf, Problems: problems(e), Skipped: skipped(e)}
+	delivery, _ := e.Delivery()
+	item.Delivery = words.Delivery(delivery)
 	if e.Mark != nil {
 		item.Mark = e.Mark.Name
 	}
 	return item
-}
-
-func deliveryName(e *history.Entry) string {
-	delivery, _ := e.Delivery()
-	return words.Delivery(delivery)
 }
 
 // skipped returns what the service skipped, never nil.
@@ -101,7 +99,7 @@ func skipped(e *history.Entry) []history.Skipped { return append([]history.Skipp
 
 func problems(e *history.Entry) map[string][]string {
 	first := make(map[string][]string)
-	for i, path := range sortedKeys(e.Problems) {
+	for i, path := range slices.Sorted(maps.Keys(e.Problems)) {
 		if i == maxProblems {
 			first["…"] = []string{fmt.Sprintf("%d more", len(e.Problems)-maxProblems)}
 			break
@@ -115,11 +113,7 @@ func problems(e *history.Entry) map[string][]string {
 // has all of them.
 const maxProblems = 20
 
-func milliseconds(d time.Duration) float64 {
-	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
-}
-
-func (in *Inspector) newRequestDetail(e *history.Entry) requestDetail {
+func newRequestDetail(e *history.Entry) requestDetail {
 	detail := requestDetail{requestItem: newRequestItem(e), Notes: append([]history.Note{}, e.Notes()...), Query: e.Request.Query,
 		Header: e.Request.Header, Body: e.Request.Body}
 	if e.Status != 0 {
@@ -132,55 +126,47 @@ func (in *Inspector) newRequestDetail(e *history.Entry) requestDetail {
 }
 
 type broadcastItem struct {
-	Number             int                `json:"number"`
-	At                 string             `json:"at"`
-	Kind               history.Kind       `json:"kind"`
-	SenderEmail        string             `json:"sender_email,omitempty"`
-	SenderName         string             `json:"sender_name,omitempty"`
-	Email              string             `json:"email,omitempty"`
-	Subject            string             `json:"subject"`
-	CC                 []string           `json:"cc,omitempty"`
-	BCC                []string           `json:"bcc,omitempty"`
-	ReplyTo            []string           `json:"reply_to,omitempty"`
-	Message            string             `json:"message"`
-	TemplateID         string             `json:"template_id,omitempty"`
-	EmailTemplateID    string             `json:"email_template_id,omitempty"`
-	WhatsAppTemplateID string             `json:"whatsapp_template_id,omitempty"`
-	Variables          rawObject          `json:"variables,omitempty"`
-	MessageType        string             `json:"message_type,omitempty"`
-	AllCustomers       bool               `json:"all_customers"`
-	Segments           []string           `json:"segments"`
-	Customers          []history.Change   `json:"customers"`                // the first ones
-	MoreCustomers      int                `json:"more_customers,omitempty"` // how many others there are
-	Schedule           *broadcastSchedule `json:"schedule"`                 // null if it is sent immediately
+	Number             int              `json:"number"`
+	At                 string           `json:"at"`
+	Kind               history.Kind     `json:"kind"`
+	SenderEmail        string           `json:"sender_email,omitempty"`
+	SenderName         string           `json:"sender_name,omitempty"`
+	Email              string           `json:"email,omitempty"`
+	Subject            string           `json:"subject"`
+	CC                 []string         `json:"cc,omitempty"`
+	BCC                []string         `json:"bcc,omitempty"`
+	ReplyTo            []string         `json:"reply_to,omitempty"`
+	Message            string           `json:"message"`
+	TemplateID         string           `json:"template_id,omitempty"`
+	EmailTemplateID    string           `json:"email_template_id,omitempty"`
+	WhatsAppTemplateID string           `json:"whatsapp_template_id,omitempty"`
+	Variables          rawObject        `json:"variables,omitempty"`
+	MessageType        string           `json:"message_type,omitempty"`
+	AllCustomers       bool             `json:"all_customers"`
+	Segments           []string         `json:"segments"`
+	Customers          []history.Change `json:"customers"`                // the first ones
+	MoreCustomers      int              `json:"more_customers,omitempty"` // how many others there are
+	Schedule           *fake.Schedule   `json:"schedule"`                 // null if it is sent immediately
 }
 
-type broadcastSchedule struct {
-	Date     string `json:"schedule_date"`
-	Timezone string `json:"timezone"`
-}
-
+// newBroadcastItem reads the item from the body, whose members have the same names: the
+// service took it.
 func newBroadcastItem(e *history.Entry) broadcastItem {
-	item := broadcastItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), Kind: e.Kind, Segments: []string{},
-		Customers: append([]history.Change{}, e.Changes...), MoreCustomers: e.Created + e.Updated - len(e.Changes)}
+	var item broadcastItem
+	_ = json.Unmarshal(e.Request.Body, &item)
 	var recipients []fake.Recipient
-	var schedule *fake.Schedule
 	if b := e.Email(); b != nil {
-		item.SenderEmail, item.SenderName, item.Email, item.Subject = b.SenderEmail, b.SenderName, b.Email, b.Subject
-		item.CC, item.BCC, item.ReplyTo, item.Message = b.CC, b.BCC, b.ReplyTo, b.Message
-		item.TemplateID, item.EmailTemplateID, item.Variables = b.TemplateID, b.EmailTemplateID, validObject(e.Variables())
-		item.MessageType, item.AllCustomers, recipients, schedule = b.MessageType, b.AllCustomers, b.Recipients, b.Schedule
+		recipients, item.Schedule, item.Variables = b.Recipients, b.Schedule, validObject(item.Variables)
 	}
 	if b := e.Push(); b != nil {
-		item.Subject, item.Message, item.WhatsAppTemplateID = b.Subject, b.Message, b.WhatsAppTemplateID
-		item.AllCustomers, recipients, schedule = b.AllCustomers, b.Recipients, b.Schedule
+		recipients, item.Schedule = b.Recipients, b.Schedule
 	}
+	item.Segments = []string{}
 	for _, recipient := range recipients {
 		item.Segments = append(item.Segments, recipient.Segments...)
 	}
-	if schedule != nil {
-		item.Schedule = &broadcastSchedule{schedule.Date, schedule.Timezone}
-	}
+	item.Number, item.At, item.Kind = e.Number, e.At.UTC().Format(time.RFC3339Nano), e.Kind
+	item.Customers, item.MoreCustomers = append([]history.Change{}, e.Changes...), e.Created+e.Updated-len(e.Changes)
 	return item
 }
 

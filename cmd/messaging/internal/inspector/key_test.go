@@ -79,7 +79,7 @@ func TestAnotherKeyIsExplainedAndCannotBeRepeated(t *testing.T) {
 		assert.NotContains(t, copied, "Resend unchanged<")
 		assert.Equal(t, 1, strings.Count(copied, `class="primary"`))
 		assert.Contains(t, copied, "The key was not recorded, so the request cannot be sent as it was.")
-		assert.Contains(t, copied, "These commands send $MESSAGING_API_KEY in its place.")
+		assert.Contains(t, copied, "The command sends $MESSAGING_API_KEY in its place.")
 		refused := f.post("/api/replay", `{"number":1,"as_sent":true}`)
 		assert.Equal(t, 409, refused.Status)
 		assert.Contains(t, refused.Body, "was not recorded")

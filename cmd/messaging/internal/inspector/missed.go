@@ -7,6 +7,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/view"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
@@ -97,5 +98,5 @@ func describeItem(e *history.Entry) string {
 			what += fmt.Sprintf(" and %s more", words.Thousands(e.Named-1))
 		}
 	}
-	return fmt.Sprintf("request %d, %s, %s", e.Number, what, outcomeTag(e).Text)
+	return fmt.Sprintf("request %d, %s, %s", e.Number, what, view.OutcomeTag(e).Text)
 }

@@ -1,15 +1,11 @@
-// Package inspector serves the pages and the JSON API that show what the sandbox
-// has recorded.
 package inspector
 
 import (
 	"context"
 	"embed"
-	"errors"
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,13 +13,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
-
-// Inspector is the handler of the pages and of the API.
-type Inspector struct {
-	box *sandbox.Sandbox
-	// ending ends before a shutdown, which would wait for the streams and the waits.
-	ending context.Context
-}
 
 //go:embed static
 var static embed.FS
@@ -52,94 +41,8 @@ func Server(ctx context.Context, cfg Config) *http.Server {
 
 // isPage reports whether a path is that of a page.
 func isPage(path string) bool {
-	return path != "/healthz" && path != "/rows" && path != openAPIPath &&
-		!slices.ContainsFunc([]string{"/api/", "/preview/", "/static/", "/download/"}, func(prefix string) bool {
-			return strings.HasPrefix(path, prefix)
-		})
-}
-
-// limitBodies returns a handler that reads no large bodies. A seed has its own limit.
-func limitBodies(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/api/seed" {
-			r.Body = http.MaxBytesReader(w, r.Body, maxControlBody)
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-func (in *Inspector) routes() http.Handler {
-	mux := http.NewServeMux()
-	for _, routes := range []map[string]http.HandlerFunc{in.apiRoutes(), in.pageRoutes()} {
-		for pattern, handler := range routes {
-			mux.Handle(pattern, handler)
-		}
-	}
-	for _, kind := range records.Kinds {
-		mux.Handle("GET /api/"+kind.Name, in.listRecords(kind))
-		mux.Handle("GET /api/"+kind.Name+"/{n}", in.getRecord(kind))
-		mux.Handle("GET /"+kind.Name, in.recordPage(kind))
-		mux.Handle("GET /"+kind.Name+"/{n}", in.recordPage(kind))
-	}
-	mux.Handle("GET /static/", http.FileServerFS(static))
-	mux.HandleFunc("/", in.notFound)
-	return mux
-}
-
-func (in *Inspector) apiRoutes() map[string]http.HandlerFunc {
-	return map[string]http.HandlerFunc{
-		"GET /healthz":               in.health,
-		"GET " + openAPIPath:         in.openAPI,
-		"GET /api/access":            in.access,
-		"POST /api/mark":             in.mark,
-		"POST /api/replay":           in.replay,
-		"GET /api/requests":          listEntries(in, isAny, newRequestItem),
-		"GET /api/requests/{n}":      getEntry(in, isAny, in.newRequestDetail),
-		"GET /api/requests/{n}/body": in.body,
-		"GET /api/broadcasts":        listEntries(in, isBroadcast, newBroadcastItem),
-		"GET /api/broadcasts/{n}":    getEntry(in, isBroadcast, newBroadcastItem),
-		"GET /api/triggers":          listEntries(in, isTrigger, newTriggerItem),
-		"GET /api/triggers/{n}":      getEntry(in, isTrigger, newTriggerItem),
-		"GET /api/wait":              in.wait,
-		"GET /api/stream":            in.stream,
-		"GET /api/dump":              in.dump,
-		"POST /api/seed":             in.addSeed,
-		"POST /api/reset":            in.reset,
-		"GET /api/faults":            in.listFaults,
-		"POST /api/faults":           in.addFault,
-		"DELETE /api/faults/{id}":    in.removeFault,
-		"POST /api/outage":           in.outage,
-	}
-}
-
-func (in *Inspector) pageRoutes() map[string]http.HandlerFunc {
-	return map[string]http.HandlerFunc{
-		"GET /{$}":                 in.entryPage(requestList),
-		"GET /requests/{n}":        in.entryPage(requestList),
-		"GET /broadcasts":          in.entryPage(broadcastList),
-		"GET /broadcasts/{n}":      in.entryPage(broadcastList),
-		"GET /triggers":            in.entryPage(triggerList),
-		"GET /triggers/{n}":        in.entryPage(triggerList),
-		"GET /rows":                in.rows,
-		"GET /preview/{n}":         in.preview,
-		"GET /faults":              in.faultsPage,
-		"POST /faults":             in.postFault,
-		"POST /faults/{id}/remove": in.postRemoveFault,
-		"POST /outage":             in.postOutage,
-		"POST /replay":             in.postReplay,
-		"GET /download/{file}":     in.download,
-		"POST /reset":              in.postReset,
-		"GET /help":                in.helpPage,
-	}
-}
-
-// number returns the number in the path, or 0.
-func number(r *http.Request) int {
-	n, err := strconv.Atoi(r.PathValue("n"))
-	if err != nil || n < 1 || r.PathValue("n") != strconv.Itoa(n) {
-		return 0
-	}
-	return n
+	return !slices.ContainsFunc([]string{"/healthz", "/openapi.json", "/rows", "/api/", "/preview/", "/static/", "/download/"},
+		func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 }
 
 // limits of request bodies
@@ -148,11 +51,71 @@ const (
 	maxSeedBody    = 64 << 20
 )
 
-// bodyStatus returns the status for a body that cannot be read.
-func bodyStatus(err error) int {
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return http.StatusRequestEntityTooLarge
+func limitBodies(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limit := int64(maxControlBody)
+		if r.URL.Path == "/api/seed" {
+			limit = maxSeedBody
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (in *Inspector) routes() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, answer := range map[string]answer{
+		"GET /healthz":            in.health,
+		"GET /api/access":         in.access,
+		"POST /api/mark":          in.mark,
+		"POST /api/replay":        in.replay,
+		"GET /api/requests":       listEntries(in, isAny, newRequestItem),
+		"GET /api/requests/{n}":   getEntry(in, isAny, newRequestDetail),
+		"GET /api/broadcasts":     listEntries(in, isBroadcast, newBroadcastItem),
+		"GET /api/broadcasts/{n}": getEntry(in, isBroadcast, newBroadcastItem),
+		"GET /api/triggers":       listEntries(in, isTrigger, newTriggerItem),
+		"GET /api/triggers/{n}":   getEntry(in, isTrigger, newTriggerItem),
+		"GET /api/dump":           in.dump,
+		"POST /api/seed":          in.addSeed,
+		"POST /api/reset":         in.reset,
+		"GET /api/faults":         in.listFaults,
+		"POST /api/faults":        in.addFault,
+		"DELETE /api/faults/{id}": in.removeFault,
+		"POST /api/outage":        in.outage,
+	} {
+		mux.Handle(pattern, answer)
 	}
-	return http.StatusBadRequest
+	for pattern, page := range map[string]page{
+		"GET /{$}":                 in.requestPage,
+		"GET /requests/{n}":        in.requestPage,
+		"GET /faults":              in.faultsPage,
+		"GET /help":                in.helpPage,
+		"POST /faults":             in.postFault,
+		"POST /faults/{id}/remove": in.postRemoveFault,
+		"POST /outage":             in.postOutage,
+	} {
+		mux.Handle(pattern, in.show(page))
+	}
+	for _, kind := range records.Kinds {
+		mux.Handle("GET /api/"+kind.Name, in.listRecords(kind))
+		mux.Handle("GET /api/"+kind.Name+"/{n}", in.getRecord(kind))
+		mux.Handle("GET /"+kind.Name, in.show(in.recordPage(kind)))
+		mux.Handle("GET /"+kind.Name+"/{n}", in.show(in.recordPage(kind)))
+	}
+	for pattern, handler := range map[string]http.HandlerFunc{
+		"GET /openapi.json":          in.openAPI,
+		"GET /api/requests/{n}/body": in.body,
+		"GET /api/wait":              in.wait,
+		"GET /api/stream":            in.stream,
+		"GET /rows":                  in.rows,
+		"GET /preview/{n}":           in.preview,
+		"GET /download/{file}":       in.download,
+		"POST /replay":               in.postReplay,
+		"POST /reset":                in.postReset,
+	} {
+		mux.Handle(pattern, handler)
+	}
+	mux.Handle("GET /static/", http.FileServerFS(static))
+	mux.Handle("/", in.show(in.notFound))
+	return mux
 }

@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/view"
 )
 
 const (
@@ -23,34 +25,35 @@ const (
 // streamMessage is a batch of new requests, newest first. Left is the number of
 // new requests that are not among the items, because there are too many.
 type streamMessage struct {
-	Items  []requestItem `json:"items"`
-	Left   int           `json:"left"`
-	Last   int           `json:"last"`
-	Counts counts        `json:"counts"`
+	Items  []requestItem  `json:"items"`
+	Left   int            `json:"left"`
+	Last   int            `json:"last"`
+	Counts map[string]any `json:"counts"`
 }
 
-// position is where a stream resumes: after a number, in an epoch of the history.
-// Without an epoch, that is the current one.
-type position struct {
-	epoch string
-	after int
+// counts are the numbers beside the names of the sections, and the end of the outage or null.
+func (in *Inspector) counts() map[string]any {
+	counts := map[string]any{"outage_until": in.outageUntil()}
+	for _, section := range view.Sections(in.box) {
+		counts[section.Name] = section.Count
+	}
+	return counts
 }
 
-// readPosition reads the position from the id of the last event, which a browser
-// sends when it connects again, or else from the query.
-func readPosition(r *http.Request) (p position, err error) {
-	p.epoch = r.URL.Query().Get("epoch")
-	if p.after, err = integer(r, "after", 0, 0, 0); err != nil {
-		return p, err
+// readPosition reads where a stream resumes: after a number, in an epoch of the history.
+// Without an epoch, that is the current one. The id of the last event, which a browser sends
+// when it connects again, has both; otherwise they are in the query.
+func readPosition(r *http.Request) (epoch string, after int, err error) {
+	id := r.Header.Get("Last-Event-ID")
+	if id == "" {
+		after, err = integer(r, "after", 0, 0, 0)
+		return r.URL.Query().Get("epoch"), after, err
 	}
-	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		epoch, number, _ := strings.Cut(id, "-")
-		p.epoch = epoch
-		if p.after, err = strconv.Atoi(number); err != nil || p.after < 0 || epoch == "" {
-			return p, errors.New("Last-Event-ID: must be the id of an event")
-		}
+	epoch, number, _ := strings.Cut(id, "-")
+	if after, err = strconv.Atoi(number); err != nil || after < 0 || epoch == "" {
+		err = errors.New("Last-Event-ID: must be the id of an event")
 	}
-	return p, nil
+	return epoch, after, err
 }
 
 // stream sends the requests after a number as they are recorded, as server-sent
@@ -59,32 +62,33 @@ func readPosition(r *http.Request) (p position, err error) {
 // cleared, and "state" after any other change. A slow client delays no other: it reads
 // from the history at its own speed.
 func (in *Inspector) stream(w http.ResponseWriter, r *http.Request) {
-	from, err := readPosition(r)
+	epoch, after, err := readPosition(r)
 	if err != nil {
-		guard.Refuse(w, http.StatusBadRequest, err.Error())
+		refuse(w, invalid(err))
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(in.ending, cancel)()
 
-	w.Header().Set("Content-Type", "text/event-stream")
 	s := streamWriter{w, http.NewResponseController(w), in.box.History}
-	s.send("", 0, nil) // the header
-	seen := in.box.History.State()
-	switch {
-	case from.epoch != "" && from.epoch != in.box.History.Epoch(), from.after > seen.Last:
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	seen := s.store.State()
+	if epoch != "" && epoch != s.store.Epoch() || after > seen.Last {
 		s.send("gap", seen.Last, in.counts())
-	default:
-		seen.Last = from.after
+	} else {
+		seen.Last = after
 	}
-	for s.err() == nil {
-		state, err := waitFor(ctx, in.box.History, seen)
+	for s.flush() == nil {
+		waiting, stop := context.WithTimeout(ctx, streamHeartbeat)
+		state, err := s.store.Changed(waiting, seen)
+		stop()
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			s.comment("heartbeat")
+			_, _ = io.WriteString(w, ": heartbeat\n\n") // the next flush reports the error
 			continue
 		case state.Cleared != seen.Cleared:
 			s.send("reset", state.Last, in.counts())
@@ -94,16 +98,19 @@ func (in *Inspector) stream(w http.ResponseWriter, r *http.Request) {
 			state.Last = in.sendBatch(&s, seen.Last)
 		}
 		seen = state
-		pause(ctx, streamInterval)
+		select {
+		case <-time.After(streamInterval):
+		case <-ctx.Done():
+		}
 	}
 }
 
 // sendBatch sends the entries after a number, and returns the number of the last
 // one.
 func (in *Inspector) sendBatch(s *streamWriter, after int) (last int) {
-	entries, complete := in.box.History.After(after)
+	entries, complete := s.store.After(after)
 	if len(entries) == 0 { // cleared
-		last = in.box.History.State().Last
+		last = s.store.State().Last
 		s.send("gap", last, in.counts())
 		return last
 	}
@@ -112,25 +119,11 @@ func (in *Inspector) sendBatch(s *streamWriter, after int) (last int) {
 	}
 	last = entries[len(entries)-1].Number
 	message := streamMessage{Items: []requestItem{}, Left: max(0, len(entries)-streamItems), Last: last, Counts: in.counts()}
-	for i := len(entries) - 1; i >= message.Left; i-- {
-		message.Items = append(message.Items, newRequestItem(entries[i]))
+	for _, e := range slices.Backward(entries[message.Left:]) {
+		message.Items = append(message.Items, newRequestItem(e))
 	}
 	s.send("requests", last, message)
 	return last
-}
-
-// waitFor waits for a change, for at most the time between heartbeats.
-func waitFor(ctx context.Context, store *history.Store, seen history.State) (history.State, error) {
-	ctx, cancel := context.WithTimeout(ctx, streamHeartbeat)
-	defer cancel()
-	return store.Changed(ctx, seen)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }
 
 // streamWriter writes server-sent events, each within a time limit.
@@ -142,23 +135,17 @@ type streamWriter struct {
 
 const streamWriteTimeout = 10 * time.Second
 
-func (s *streamWriter) err() error { return s.control.Flush() }
-
-// send writes an event. Its id is a position. Without a name it sends only the header.
-func (s *streamWriter) send(event string, last int, data any) {
+func (s *streamWriter) flush() error {
 	_ = s.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) // not supported by recorders in tests
-	if event == "" {
-		s.w.WriteHeader(http.StatusOK)
-		return
-	}
+	return s.control.Flush()
+}
+
+// send writes an event. Its id is a position.
+func (s *streamWriter) send(event string, last int, data any) {
 	encoded, err := json.Marshal(data)
 	if err != nil {
 		encoded = []byte("null") // every value of these types can be encoded
 	}
-	_, _ = fmt.Fprintf(s.w, "event: %s\nid: %s-%d\ndata: %s\n\n", event, s.store.Epoch(), last, encoded) // the next flush reports the error
-}
-
-func (s *streamWriter) comment(text string) {
 	_ = s.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
-	_, _ = fmt.Fprintf(s.w, ": %s\n\n", text)
+	_, _ = fmt.Fprintf(s.w, "event: %s\nid: %s-%d\ndata: %s\n\n", event, s.store.Epoch(), last, encoded) // the next flush reports the error
 }

@@ -36,9 +36,9 @@ func openLargeEmail(t testing.TB, size int) *fixture {
 }
 
 // largeTabs are pages that show the large emails.
-var largeTabs = []string{"/", "/broadcasts", "/broadcasts/1", "/broadcasts/1?tab=source", "/broadcasts/1?tab=text",
-	"/broadcasts/1?tab=variables", "/broadcasts/1?tab=links", "/broadcasts/1?tab=check", "/broadcasts/1?tab=audience",
-	"/broadcasts/1?tab=exchange", "/requests/3?tab=diff", "/broadcasts/1?tab=copy", "/requests/2", "/requests/2?tab=copy", "/preview/1"}
+var largeTabs = []string{"/", "/requests/1", "/requests/1?tab=source", "/requests/1?tab=text",
+	"/requests/1?tab=variables", "/requests/1?tab=links", "/requests/1?tab=check", "/requests/1?tab=audience",
+	"/requests/1?tab=exchange", "/requests/3?tab=diff", "/requests/1?tab=copy", "/requests/2", "/requests/2?tab=copy", "/preview/1"}
 
 func TestTabsOfALargeEmailAreSmall(t *testing.T) {
 	f := openLargeEmail(t, 3<<20)
@@ -47,17 +47,17 @@ func TestTabsOfALargeEmailAreSmall(t *testing.T) {
 		require.Equal(t, 200, got.Status, path)
 		assert.Less(t, len(got.Body), 2<<20, path)
 	}
-	assert.Contains(t, f.get("/broadcasts/1?tab=links").Body, "Only its first 256 kB are read here")
+	assert.Contains(t, f.get("/requests/1?tab=links").Body, "Only its first 256 kB are read here")
 }
 
 func TestTheCheckOfAnEmailLeadsToTheLinesOfItsSource(t *testing.T) {
 	f := start(t, records.Demo())
 	body := strings.Replace(emailBody, `<p>Hi {{name}}, <a href`, `<p>Hi</p><p>Here:\n<a href=\"http://acme.test\">x</a> <a href`, 1)
 	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", body))
-	check := f.get("/broadcasts/1?tab=check&q=op:email").Body
+	check := f.get("/requests/1?tab=check&q=op:email").Body
 	assert.Contains(t, check, `browsers<td role="cell" data-label="Line">`+
-		`<a href="/broadcasts/1?q=op%3Aemail&amp;tab=source#L2" aria-label="Line 2 of the source">2</a>`)
-	source := f.get("/broadcasts/1?tab=source").Body
+		`<a href="/requests/1?q=op%3Aemail&amp;tab=source#L2" aria-label="Line 2 of the source">2</a>`)
+	source := f.get("/requests/1?tab=source").Body
 	assert.Contains(t, source, `<span class="numbered " id="L2"><span class="k">&lt;a</span> <span class="n">href</span>=`+
 		`<span class="s">&#34;http://acme.test&#34;</span>`)
 }
@@ -119,9 +119,9 @@ func TestACustomerHasItsRefusedRequestsToo(t *testing.T) {
 
 	page = f.get("/requests/1").Body
 	assert.Contains(t, page, `<dt>Event</dt><dd><a href="/events/1">`)
-	assert.Contains(t, page, `<dt>Customer</dt><dd><a href="/?q=to%3aAda%40example.com">`)
+	assert.Contains(t, page, `<dt>Customer</dt><dd><a href="/?q=to%3AAda%40example.com">`)
 	page = f.get("/requests/3").Body
-	assert.Contains(t, page, `<dt>Customer</dt><dd><a href="/?q=to%3ano-1">`)
+	assert.Contains(t, page, `<dt>Customer</dt><dd><a href="/?q=to%3Ano-1">`)
 	assert.NotContains(t, page, "<dt>Event</dt>", "there is none with this id")
 }
 
@@ -135,7 +135,7 @@ func TestControlCharactersAreShownAndTurnNothingAround(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", strings.Replace(emailBody, `"Moved"`, string(quoted), 1)))
 	require.Equal(t, 422, f.send("POST", "/v1/events/trigger", `{"event_id":"\u202e","payload":{"email":"\u202ea@b.test"}}`))
-	for _, path := range []string{"/", "/broadcasts/1", "/broadcasts/1?tab=exchange", "/broadcasts/1?tab=audience", "/requests/2",
+	for _, path := range []string{"/", "/requests/1", "/requests/1?tab=exchange", "/requests/1?tab=audience", "/requests/2",
 		"/?q=%E2%80%AE", "/?q=op:%E2%80%AE"} {
 		page := f.get(path).Body
 		page = fieldValue.ReplaceAllString(page, "")
@@ -145,13 +145,13 @@ func TestControlCharactersAreShownAndTurnNothingAround(t *testing.T) {
 	list := f.get("/").Body
 	assert.Contains(t, list, `<bdi class="what">Invoice `+
 		"\u2066‹U&#43;202E›\u2069"+`gnp.exe ␇ `+"\u2066‹U&#43;2066›\u2069"+`مرحبا بالعالم</bdi>`)
-	assert.Contains(t, f.get("/broadcasts/1").Body, `<h1 dir="auto" title="Invoice`)
+	assert.Contains(t, f.get("/requests/1").Body, `<h1 dir="auto" title="Invoice`)
 }
 
 func TestPlaceholdersWithoutAVariableAreOneNote(t *testing.T) {
 	f := start(t, records.Demo())
 	f.send("POST", "/v1/broadcast/send/email", strings.Replace(emailBody, "Hi {{name}}", "{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}}", 1))
-	page := f.get("/broadcasts/1").Body
+	page := f.get("/requests/1").Body
 	assert.Equal(t, 1, strings.Count(page, "is not documented.</p>"))
 	assert.Contains(t, page, "{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more were sent without a variable.")
 }
@@ -161,7 +161,7 @@ func TestSearchWithoutMatchSaysSoAndNothingElse(t *testing.T) {
 	f.send("GET", "/v1/events", "")
 	for path, want := range map[string]string{"/?q=nowhere": "1 request is kept, and none of them matches.",
 		"/?q=status:many": "The search is invalid", "/?q=-status:many": "The search is invalid",
-		"/?q=op:nonsense": "unknown operation", "/broadcasts?q=nowhere": "Nothing matches"} {
+		"/?q=op:nonsense": "unknown operation"} {
 		page := f.get(path).Body
 		assert.Contains(t, page, want, path)
 		assert.NotContains(t, page, "Send something here", path)
@@ -173,7 +173,7 @@ func TestSearchCountsItsMatches(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
 	for path, want := range map[string]string{"/?q=op:list": "2 matches", "/?q=-op:list": "5 matches", "/?q=op:trigger": "1 match",
-		"/broadcasts?q=moved": "1 match", "/requests/1?q=-nowhere": "7 matches", "/?q=nowhere": "0 matches"} {
+		"/requests/1?q=-nowhere": "7 matches", "/?q=nowhere": "0 matches"} {
 		assert.Contains(t, f.get(path).Body, `<span id="matches">`+want+`</span> for`, path)
 	}
 	assert.NotContains(t, f.get("/").Body, "matches")
@@ -184,7 +184,7 @@ func TestSearchCountsItsMatches(t *testing.T) {
 func TestAnInvalidSearchPrintsItsErrorOnce(t *testing.T) {
 	f := start(t, records.Demo())
 	f.send("GET", "/v1/events", "")
-	for _, path := range []string{"/?q=status:many", "/broadcasts?q=status:many"} {
+	for _, path := range []string{"/?q=status:many"} {
 		assert.Equal(t, 1, strings.Count(f.get(path).Body, "must be a status code"), path)
 		assert.NotContains(t, f.get(path).Body, "invalid query", path)
 	}
@@ -227,9 +227,6 @@ func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	assert.NotContains(t, page, "duplicate?", "the first two were refused")
 	assert.Contains(t, f.get("/?q=status:429").Body, `data-number="2" data-attempts="1"`)
 	assert.Contains(t, f.get("/?q=status:429").Body, ">2 of 3 attempts<", "the search does not find the last one")
-	assert.Contains(t, f.get("/triggers").Body, `<span>2 rejected requests are not in this list</span>`+
-		`<a href="/?q=op%3Atrigger&#43;delivery%3Arejected">Show</a>`)
-	assert.NotContains(t, f.get("/broadcasts").Body, "not in this list")
 	assert.Equal(t, 3, strings.Count(f.get("/api/requests").Body, `"number"`), "the API has each attempt")
 }
 
@@ -390,8 +387,6 @@ func TestChipsWriteTheSearch(t *testing.T) {
 	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22&filter=open">Create event</a>`)
 	assert.Contains(t, page, `<a class="chip" href="/?q=ada+op%3A%22trigger+event%22+status%3A2xx&filter=open">2xx</a>`)
 	assert.Contains(t, page, `+has%3Askipped&filter=open">skipped</a>`)
-	assert.Contains(t, f.get("/?q=op:trigger").Body, `<a class="chip" href="/?filter=open" aria-current="true">Trigger event</a>`)
-	assert.NotContains(t, f.get("/?q=op:event").Body, `aria-current="true">Trigger event</a>`, "it means several operations")
 	page = html.UnescapeString(f.get(`/?q=-"op:list+events"+"-x"`).Body)
 	assert.Contains(t, page, `href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx&filter=open">4xx</a>`, "an exclusion stays one")
 	assert.Contains(t, f.get("/api/requests?q=delivery:unknown").Body, `"number":5,`)
@@ -437,7 +432,7 @@ func TestASearchThatFindsNothingShowsHowToSearch(t *testing.T) {
 
 func TestTheSearchOffersTermsWhereTheyAreUnderstood(t *testing.T) {
 	f := start(t, records.Demo())
-	for path, want := range map[string]bool{"/": true, "/broadcasts": true, "/help": true, "/customers": false, "/events": false} {
+	for path, want := range map[string]bool{"/": true, "/help": true, "/customers": false, "/events": false} {
 		assert.Equal(t, want, strings.Contains(f.get(path).Body, `<option value="has:skipped">`), path)
 	}
 	f.box.History.Mark("check out")
@@ -496,7 +491,7 @@ func TestValuesOfUndocumentedTypesAreMarked(t *testing.T) {
 
 // TestTemplatesShowEveryTextOfOthers finds what would print a text as it was sent.
 func TestTemplatesShowEveryTextOfOthers(t *testing.T) {
-	files, err := filepath.Glob("templates/*.html")
+	files, err := filepath.Glob("view/templates/*.html")
 	require.NoError(t, err)
 	for _, file := range files {
 		content, err := os.ReadFile(file)
@@ -522,23 +517,6 @@ func TestAListOfRecordsShowsItsFirstOneBesideIt(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(page, `aria-current="true"`))
 	assert.Contains(t, page, "messaging.EventTriggerParams")
 	assert.NotContains(t, f.get("/events?q=nothing").Body, "<article>")
-}
-
-func TestTheRequestMarksWhatTheServiceSkippedOrDoesNotDocument(t *testing.T) {
-	f := start(t, records.Demo())
-	require.Equal(t, 200, f.send("POST", "/v1/events/trigger", `{"event_id":"5eed0000-0000-4000-8000-000000000001",
-		"payload":{"email":"ada@example.com","order":"A-1","shipped_at":"today","parcels":"two","color":"red"}}`))
-	page := html.UnescapeString(f.get("/requests/1?tab=exchange").Body)
-	for key, hint := range map[string]string{
-		"shipped_at": "skipped: only the form YYYY-MM-DDThh:mm:ssZ is read",
-		"parcels":    "what the service makes of this value is not documented",
-		"color":      "not a parameter of the event",
-	} {
-		line := regexp.MustCompile(`<span class="line[^\n]*"` + key + `"[^\n]*`).FindString(page)
-		assert.Contains(t, line, `class="line hinted"`, key)
-		assert.Contains(t, line, "<em>"+hint+"</em>")
-	}
-	assert.Equal(t, 3, strings.Count(page, `class="line hinted"`))
 }
 
 func TestAReadIsNeverSaidToBeCarriedOut(t *testing.T) {

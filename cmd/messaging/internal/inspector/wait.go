@@ -2,7 +2,6 @@ package inspector
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -41,25 +40,6 @@ func describeMark(mark *history.Mark, cleared bool) string {
 	}
 }
 
-// maxMarkName is how many bytes the name of a mark has at most.
-const maxMarkName = 200
-
-// mark sets the number after which a wait begins to that of the latest request. The mark can
-// have a name.
-func (in *Inspector) mark(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Name string `json:"name"`
-	}
-	if r.ContentLength != 0 && !readControl(w, r, &body) {
-		return
-	}
-	if len(body.Name) > maxMarkName {
-		guard.Refuse(w, http.StatusUnprocessableEntity, fmt.Sprintf("name: must have at most %d bytes", maxMarkName))
-		return
-	}
-	respond(w, map[string]int{"number": in.box.History.Mark(body.Name)})
-}
-
 // maxCount is how many requests a wait can be for.
 const maxCount = 1000
 
@@ -74,20 +54,20 @@ type waitParams struct {
 }
 
 func (in *Inspector) readWaitParams(r *http.Request) (p waitParams, err error) {
-	var problems [4]error
+	var queryErr, afterErr, timeoutErr, countErr error
 	values := r.URL.Query()
-	p.query, problems[0] = history.Parse(values.Get("q"))
+	p.query, queryErr = history.Parse(values.Get("q"))
 	p.query = p.query.WithoutReplays()
-	p.after, p.since, problems[1] = in.waitAfter(r)
+	p.after, p.since, afterErr = in.waitAfter(r)
 	p.timeout = defaultWait
 	if text := values.Get("timeout"); text != "" {
 		if p.timeout, err = time.ParseDuration(text); err != nil || p.timeout < 0 || p.timeout > maxWait {
-			problems[2] = fmt.Errorf("timeout: must be a duration such as 10s, at most %v", maxWait)
+			timeoutErr = fmt.Errorf("timeout: must be a duration such as 10s, at most %v", maxWait)
 		}
 	}
 	p.counted = values.Get("count") != ""
-	p.count, problems[3] = integer(r, "count", 1, 0, maxCount)
-	return p, errors.Join(problems[:]...)
+	p.count, countErr = integer(r, "count", 1, 0, maxCount)
+	return p, invalid(queryErr, afterErr, timeoutErr, countErr)
 }
 
 // wait responds with the first request that matches, as soon as there is one. With a count,
@@ -96,7 +76,7 @@ func (in *Inspector) readWaitParams(r *http.Request) (p waitParams, err error) {
 func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
 	p, err := in.readWaitParams(r)
 	if err != nil {
-		guard.Refuse(w, http.StatusBadRequest, oneLine(err))
+		refuse(w, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), p.timeout)

@@ -277,7 +277,7 @@ func BenchmarkFull(b *testing.B) {
 	t.run(b, keep/2)
 	b.ReportMetric(heap, "heap-MB")
 	b.ReportMetric(heapMB(), "heap-MB-after-50,000-more")
-	for _, page := range []struct{ name, path string }{{"page", "/"}, {"detail", "/triggers/120000"}, {"search", "/?q=nowhere"},
+	for _, page := range []struct{ name, path string }{{"page", "/"}, {"detail", "/requests/120000"}, {"search", "/?q=nowhere"},
 		{"customers", "/customers"}, {"api", "/api/requests?limit=200"}} {
 		var best time.Duration
 		for range 5 {

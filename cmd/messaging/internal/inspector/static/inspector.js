@@ -104,7 +104,7 @@ async function refresh() {
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 async function addRows() {
-  const response = await fetch(`/rows?${params({ section, q: query, after: listed, ...($("#overview") && { overview: 1 }) })}`);
+  const response = await fetch(`/rows?${params({ q: query, after: listed, ...($("#overview") && { overview: 1 }) })}`);
   if (!response.ok) return;
   const html = document.createRange().createContextualFragment(await response.text());
   listed = +response.headers.get("Rows-Last");

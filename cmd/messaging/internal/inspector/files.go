@@ -1,0 +1,75 @@
+package inspector
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/view"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/openapi"
+	"github.com/messaging-go/messaging/internal/fake"
+)
+
+// openAPI responds with the description of the service for other languages and tools.
+func (in *Inspector) openAPI(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(openapi.Describe(view.ServiceURL(in.box, r))) // the client may have disconnected
+}
+
+// body responds with the body of a request as it was sent. It is never shown in a tab.
+func (in *Inspector) body(w http.ResponseWriter, r *http.Request) {
+	e, ok := in.box.History.Get(numberOf(r.PathValue("n")))
+	if !ok {
+		refuse(w, errNoItem)
+		return
+	}
+	attach(w, "application/octet-stream", fmt.Sprintf("%d.body", e.Number), e.Request.Body)
+}
+
+// email returns the email broadcast with a number, or nil.
+func (in *Inspector) email(number string) *fake.EmailBroadcast {
+	e, ok := in.box.History.Get(numberOf(number))
+	if !ok {
+		return nil
+	}
+	return e.Email()
+}
+
+// preview responds with the content of an email broadcast.
+func (in *Inspector) preview(w http.ResponseWriter, r *http.Request) {
+	if !guard.LockPreview(w, r) {
+		refuse(w, failure{http.StatusForbidden, errors.New("a preview is shown only in the page of its broadcast")})
+		return
+	}
+	email := in.email(r.PathValue("n"))
+	if email == nil {
+		refuse(w, failure{http.StatusNotFound, errors.New("there is no email broadcast with this number")})
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write([]byte(view.Document(email.Message))) // the client may have disconnected
+}
+
+// download responds with an email as a file.
+func (in *Inspector) download(w http.ResponseWriter, r *http.Request) {
+	number, isEML := strings.CutSuffix(r.PathValue("file"), ".eml")
+	email := in.email(number)
+	if !isEML || email == nil {
+		refuse(w, errNoItem)
+		return
+	}
+	e, _ := in.box.History.Get(numberOf(number))
+	message := view.MailHead(email.Message)
+	attach(w, "message/rfc822", number+".eml", copies.EML(email, e.At, mail.IsHTML(message), mail.Text(message)))
+}
+
+// attach responds with a file that a browser saves. Its name has nothing of a request but its number.
+func attach(w http.ResponseWriter, mediaType, name string, content []byte) {
+	w.Header().Set("Content-Type", mediaType)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	_, _ = w.Write(content) // the client may have disconnected
+}

@@ -1,0 +1,170 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+// comparison is that of a request with another one, by lines.
+type comparison struct {
+	Number   int
+	With     int       // what was asked for, or 0
+	Previous int       // what it is compared with, or 0
+	Which    string    // why it is that one, if nobody has asked for it
+	Lines    []part    // the class is "add", "del", "skip" or ""
+	Alike    string    // says that the requests do not differ, or only in how they are written
+	Others   []Snippet // requests to compare with: their numbers and what they are
+	TooLong  bool
+}
+
+// compare compares a request with another one, or else with the one that it repeats, or of which it may be a duplicate, or with
+// the previous one like it.
+func compare(store *history.Store, e *history.Entry, with int) comparison {
+	view := comparison{Number: e.Number, With: with, Others: others(store, e)}
+	other, which := other(store, e, with)
+	if other == nil {
+		return view
+	}
+	view.Previous, view.Which = other.Number, which
+	for _, body := range [][]byte{e.Request.Body, other.Request.Body, e.ResponseBody, other.ResponseBody} {
+		view.TooLong = view.TooLong || len(body) > maxShown
+	}
+	if view.TooLong {
+		return view
+	}
+	unified := string(diff.Diff("", []byte(exchangeText(other)), "", []byte(exchangeText(e))))
+	_, changes, _ := strings.Cut(unified, "+++ \n")
+	for line := range strings.Lines(changes) {
+		class := map[byte]string{'+': "add", '-': "del", '@': "skip"}[line[0]]
+		view.Lines = append(view.Lines, part{class, strings.TrimSuffix(line[1:], "\n")})
+	}
+	switch {
+	case len(view.Lines) > 0:
+	case bytes.Equal(e.Request.Body, other.Request.Body):
+		view.Alike = "The requests are identical."
+	default:
+		view.Alike = "The bodies differ only in white space or in the order of keys."
+	}
+	return view
+}
+
+// other returns the request to compare with, and why it is that one.
+func other(store *history.Store, e *history.Entry, with int) (other *history.Entry, which string) {
+	duplicate, _ := e.DuplicateOf()
+	for _, choice := range []struct {
+		number int
+		which  string
+	}{{with, ""}, {e.ReplayOf, ", which it repeats"}, {duplicate, ", of which it may be a duplicate"}} {
+		if choice.number > 0 {
+			other, _ = store.Get(choice.number)
+			return other, choice.which
+		}
+	}
+	for _, like := range []struct {
+		which string
+		is    func(*history.Entry) bool
+	}{
+		{", the previous one with the same title", func(o *history.Entry) bool { return o.Op == e.Op && title(o) == title(e) }},
+		{", the previous one of the same operation", func(o *history.Entry) bool { return e.Op != "" && o.Op == e.Op }},
+	} {
+		if found, _ := store.Find(history.Query{}.And(like.is), e.Number, 1); len(found) > 0 {
+			return found[0], like.which
+		}
+	}
+	return nil, ""
+}
+
+// maxOthers is how many requests a page offers for a comparison. Others can be named by
+// their number.
+const maxOthers = 50
+
+// others returns the latest requests but one.
+func others(store *history.Store, e *history.Entry) (list []Snippet) {
+	found, _ := store.Find(history.Query{}.And(func(o *history.Entry) bool { return o != e }), 0, maxOthers)
+	for _, o := range found {
+		list = append(list, Snippet{fmt.Sprint(o.Number), fmt.Sprintf("%s, %s, %s", title(o), OutcomeTag(o).Text, words.Time(o.At))})
+	}
+	return list
+}
+
+// isAlike reports whether two requests differ in nothing but white space and the order of keys.
+func isAlike(a, b *history.Entry) bool {
+	if max(len(a.Request.Body), len(b.Request.Body)) > maxShown {
+		return bytes.Equal(a.Request.Body, b.Request.Body)
+	}
+	return requestText(a) == requestText(b)
+}
+
+// exchangeText returns a request as text: how it was sent, what it came to, its query and its body, and its response.
+func exchangeText(e *history.Entry) string {
+	return fmt.Sprintf("%s %s\nAPI key: %s\nOutcome: %s\n%s\nResponse\n%s", e.Request.Method, e.Request.Path, keyFailure(e.Key()),
+		OutcomeTag(e).Text, requestText(e), bodyText(e.ResponseBody))
+}
+
+// requestText returns the query and the body of a request.
+func requestText(e *history.Entry) string {
+	var b strings.Builder
+	for _, name := range sortedKeys(e.Request.Query) {
+		fmt.Fprintf(&b, "%s = %s\n", name, strings.Join(e.Request.Query[name], ", "))
+	}
+	return b.String() + bodyText(e.Request.Body)
+}
+
+// bodyText returns a body as lines that people can compare. In JSON, the keys are sorted,
+// since their order means nothing, there are no commas, so that a new last member changes no
+// other line, and a text of several lines is shown as lines.
+func bodyText(body []byte) string {
+	text := validText(body)
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if !json.Valid([]byte(text)) || decoder.Decode(&value) != nil {
+		return visibleLines(text, "")
+	}
+	sorted, _ := json.Marshal(value) // it was read from JSON
+	lines, ok := jsonLines(sorted, nil)
+	if !ok { // it is too long or too deep
+		return visibleLines(text, "")
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(line.Indent())
+		for i, p := range line.Parts {
+			switch {
+			case p.Class == "s":
+				b.WriteString(textLines(p.Text, line.Indent()+"  "))
+			case i < len(line.Parts)-1 || p.Text != ",":
+				b.WriteString(p.Text)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// textLines returns a text of JSON in several lines below its key, if it has several.
+func textLines(quoted, indent string) string {
+	var text string
+	if json.Unmarshal([]byte(quoted), &text) != nil || len(mail.Lines(text)) < 2 {
+		return quoted
+	}
+	return strings.TrimSuffix("\n"+visibleLines(text, indent), "\n")
+}
+
+// visibleLines returns a text as lines, in which every character can be seen.
+func visibleLines(text, indent string) string {
+	var b strings.Builder
+	for _, line := range mail.Lines(text) {
+		b.WriteString(indent + visible.Prose(line) + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,121 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+)
+
+// exchange is a request and its response.
+type exchange struct {
+	*history.Entry
+	Endpoint          string // with the query
+	Query             []queryParameter
+	Request, Response side
+}
+
+func newExchange(e *history.Entry) exchange {
+	const most = 300
+	view := exchange{Entry: e, Endpoint: e.Request.Method + " " + e.Request.Path + readableQuery(e, most), Query: queryParameters(e),
+		Request: newSide(e.Request.Header, e.Request.Body, e.Problems), Response: newSide(e.ResponseHeader, e.ResponseBody, nil)}
+	view.Request.Download = fmt.Sprintf("/api/requests/%d/body", e.Number)
+	return view
+}
+
+// side is a request or a response.
+type side struct {
+	Header http.Header
+	Lines  []jsonLine // nil if the body is not JSON
+	Text   string     // of a body that is not JSON
+	Syntax *syntaxError
+	Cut    int // how many bytes are not shown
+	// Download is the address of the whole body, or "".
+	Download string
+	Empty    bool
+}
+
+func newSide(header http.Header, body []byte, problems map[string][]string) side {
+	s := side{Header: header, Empty: len(body) == 0}
+	var ok bool
+	if s.Lines, ok = jsonLines(body, problems); ok {
+		return s
+	}
+	s.Cut = max(0, len(body)-maxShown)
+	s.Text = validText(body[:len(body)-s.Cut])
+	if s.Cut == 0 {
+		s.Syntax = newSyntaxError(body)
+	}
+	return s
+}
+
+// syntaxError is where a body stops being JSON.
+type syntaxError struct {
+	Before, At, After string
+	Line, Column      int // from 1, in characters
+	Problem           string
+}
+
+// newSyntaxError returns nil if a body is JSON, is empty or does not look like JSON.
+func newSyntaxError(body []byte) *syntaxError {
+	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) == 0 || !strings.ContainsRune(`{["`, rune(text[0])) {
+		return nil
+	}
+	var value json.RawMessage
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(body, &value); !errors.As(err, &syntax) {
+		return nil
+	}
+	at := int(syntax.Offset) - 1 // the offset is behind the character
+	if strings.HasPrefix(syntax.Error(), "unexpected end") {
+		at = len(body)
+	}
+	for at < len(body) && at > 0 && !utf8.RuneStart(body[at]) {
+		at--
+	}
+	before := body[:at]
+	_, size := utf8.DecodeRune(body[at:])
+	line := bytes.LastIndexByte(before, '\n') + 1
+	return &syntaxError{Before: validText(before), At: validText(body[at : at+size]), After: validText(body[at+size:]),
+		Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[line:]) + 1, Problem: syntax.Error()}
+}
+
+// queryParameter is a parameter in the query of a request.
+type queryParameter struct {
+	Name     string
+	Values   []string // decoded
+	Problems []string
+}
+
+// queryParameters returns the query of a request in the order of the names.
+func queryParameters(e *history.Entry) (list []queryParameter) {
+	for _, name := range sortedKeys(e.Request.Query) {
+		p := queryParameter{Name: name, Values: e.Request.Query[name]}
+		if e.IsRead() {
+			p.Problems = e.Problems[name]
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// readableQuery returns the query of a request as it stands in a URL, but with the
+// characters of addresses and lists as people read them. It is cut after most characters.
+func readableQuery(e *history.Entry, most int) string {
+	if len(e.Request.Query) == 0 {
+		return ""
+	}
+	query := []rune("?" + inQuery.Replace(e.Request.Query.Encode()))
+	if len(query) > most {
+		query = append(query[:most], '…')
+	}
+	return string(query)
+}
+
+// inQuery restores what needs no escape in a query.
+var inQuery = strings.NewReplacer("%40", "@", "%2C", ",", "%3A", ":", "%2F", "/")

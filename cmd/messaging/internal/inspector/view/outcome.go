@@ -1,0 +1,133 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
+)
+
+// OutcomeTag returns what the SDK reports, in a word.
+func OutcomeTag(e *history.Entry) Tag {
+	switch delivery, _ := e.Delivery(); {
+	case delivery == messaging.DeliveryAccepted:
+		return Tag{"ok", "accepted"}
+	case delivery == messaging.DeliveryRejected:
+		return Tag{"bad", fmt.Sprintf("%d rejected", e.Status)}
+	case e.Status < 300: // no response, or one that says nothing although its status does
+		return Tag{"unknown", "unknown"}
+	default:
+		return Tag{"unknown", fmt.Sprintf("%d unknown", e.Status)}
+	}
+}
+
+// deliveryTag returns a delivery, as JSON has it, as a tag.
+func deliveryTag(name string) Tag {
+	class := map[string]string{"accepted": "ok", "unknown": "unknown", "rejected": "bad"}[name]
+	return Tag{class, strings.ReplaceAll(name, "_", " ")}
+}
+
+// outcomeView is what package messaging reports to the caller.
+type outcomeView struct {
+	Heading  string
+	Tag      Tag
+	Error    string
+	WhatToDo string
+}
+
+// newOutcome follows the table "Was it sent?" of the documentation.
+func newOutcome(e *history.Entry) outcomeView {
+	if err := findings.Refusal(e); err != nil {
+		return outcomeView{"The Go SDK would not have sent this", Tag{"warn", messaging.DeliveryOf(err).String()}, err.Error(),
+			"The service carried it out, because it came from another program, from Send or Do, or from a client without validation."}
+	}
+	v := outcome.Of(e.Exchange)
+	view := outcomeView{Heading: "What the Go SDK returns, with default options", Tag: deliveryTag(v.Delivery.String())}
+	if v.Err != nil {
+		view.Error, view.WhatToDo = v.Err.Error(), whatToDo(e, v)
+	}
+	return view
+}
+
+// maxRetryAfter is the longest wait before a retry, by default.
+const maxRetryAfter = 30 * time.Second
+
+// whatToDo returns the next step after an error.
+func whatToDo(e *history.Entry, v outcome.Outcome) string {
+	var rejected *messaging.APIError
+	longWait := errors.As(v.Err, &rejected) && rejected.RetryAfter > maxRetryAfter
+	switch {
+	case v.Delivery == messaging.DeliveryAccepted:
+		return "Nothing: it was carried out, although the response cannot be read."
+	case v.Retryable && longWait:
+		return "Nothing was done. The client does not wait as long as the service asks for: try again after that time."
+	case v.Retryable && e.IsRead():
+		return "The client retries this by itself; the caller sees this error only if the last attempt fails."
+	case v.Delivery == messaging.DeliveryUnknown && e.IsRead():
+		return "A read changes nothing: repeat it when the cause is gone."
+	case v.Delivery == messaging.DeliveryUnknown:
+		return "Check before you send it again: it may have been carried out. The client does not repeat it."
+	case v.Retryable:
+		return "Nothing was done. The client retries this by itself; the caller sees this error only if the last attempt fails."
+	case errors.Is(v.Err, messaging.ErrValidation):
+		return "Fix the request: nothing was done."
+	case e.Op == "" && !e.ForeignKey && e.Key().Right():
+		return "Check the method and the path: nothing was done."
+	case errors.Is(v.Err, messaging.ErrUnauthorized), errors.Is(v.Err, messaging.ErrNotFound):
+		return "Check the API key and the base URL: nothing was done."
+	default:
+		return "Nothing was done; see the error message."
+	}
+}
+
+// kindName returns the kind of a fault in words.
+func kindName(kind string) string {
+	if kind == "answer_lost" {
+		return "response lost"
+	}
+	return strings.ReplaceAll(kind, "_", " ")
+}
+
+// keyFailure says what is wrong with a key, in a few words.
+func keyFailure(k history.Key) string {
+	switch {
+	case k.Header == "" && k.Empty:
+		return "X-Authorization is empty"
+	case k.Header == "":
+		return "no X-Authorization header"
+	case k.Prefixed:
+		return `"Bearer " before the key in X-Authorization`
+	case k.Foreign:
+		return "not that of this sandbox"
+	case k.Right():
+		return "that of this sandbox"
+	default:
+		return "the key is in " + k.Header + " instead of X-Authorization"
+	}
+}
+
+// lacksKey reports whether the service refused a request because of its key.
+func lacksKey(e *history.Entry) bool { return e.Status == http.StatusUnauthorized && e.Fault == "" }
+
+// bodyProblem says why a body was refused as a whole.
+func bodyProblem(body []byte) string {
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		return "the request has no body"
+	case !utf8.Valid(body):
+		return "the body is not text"
+	case json.Valid(body):
+		return "the body is JSON, but not an object"
+	default:
+		return "the body is not JSON"
+	}
+}
