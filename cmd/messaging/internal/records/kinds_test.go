@@ -12,7 +12,7 @@ import (
 
 func TestKindsAreTheListsOfTheService(t *testing.T) {
 	for list := range service.Lists() {
-		assert.NotNil(t, records.Listed(list), "%s has no kind of records: declare one in internal/records/kinds.go", list.Name)
+		assert.NotNil(t, records.Listed(list), "%s has no kind of records: declare one in internal/records", list.Name)
 	}
 	lists := slices.Collect(service.Lists())
 	for _, k := range records.Kinds {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // Record is a record with its number in URLs. Numbers are not used again after a
@@ -15,20 +16,20 @@ type Record struct {
 	Value
 }
 
-// MarshalJSON writes the form of the service's lists, with the number and with what
-// the API adds.
+// MarshalJSON writes the form of the service's lists, with the number and the devices of a customer.
 func (r Record) MarshalJSON() ([]byte, error) {
+	encoded, err := json.Marshal(r.Value)
+	if err != nil {
+		return nil, err
+	}
 	members := map[string]any{}
-	for _, part := range []any{r.Value, r.more()} {
-		encoded, err := json.Marshal(part)
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(encoded, &members); err != nil {
-			return nil, err
-		}
+	if err := json.Unmarshal(encoded, &members); err != nil {
+		return nil, err
 	}
 	members["number"] = r.Number
+	if c, ok := r.Value.(customer); ok {
+		members["devices"] = append([]fake.Device{}, c.Devices...)
+	}
 	return json.Marshal(members)
 }
 

@@ -1,8 +1,15 @@
 package records
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
 
 // Seed holds records by their kinds. Its JSON has an array for each kind, in the form
@@ -20,6 +27,78 @@ func Demo() Seed {
 
 //go:embed demo.json
 var demo []byte
+
+// form is the form of a seed.
+type form struct {
+	Customers []struct {
+		CustomerID      string `json:"customer_id"`
+		FirstName       string `json:"first_name"`
+		LastName        string `json:"last_name"`
+		Email           string `json:"email"`
+		PhoneNo         string `json:"phone_no"`
+		CreatedAt       string `json:"customer_created_at"`
+		UpdatedAt       string `json:"updated_at"`
+		Providers       string `json:"providers"`
+		LastInteraction string `json:"last_interaction"`
+	} `json:"customers"`
+	Events []struct {
+		ID          string `json:"id"`
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		CreatedAt   string `json:"created_at"`
+		Parameters  []struct {
+			Name     string `json:"name"`
+			Type     string `json:"type"`
+			Required bool   `json:"required"`
+		} `json:"parameters"`
+	} `json:"events"`
+	Messages []struct {
+		ID              string `json:"id"`
+		Channel         string `json:"channel"`
+		Subject         string `json:"subject"`
+		Title           string `json:"title"`
+		Message         string `json:"message"`
+		MessageType     string `json:"message_type"`
+		CreatedAt       string `json:"created_at"`
+		TotalSent       int    `json:"total_sent"`
+		TotalDelivered  int    `json:"total_delivered"`
+		TotalFailed     int    `json:"total_failed"`
+		TotalComplained int    `json:"total_complained"`
+		TotalBounced    int    `json:"total_bounced"`
+	} `json:"messages"`
+}
+
+// ParseSeed parses a seed. Its errors name the line, or else the record.
+func ParseSeed(data []byte) (Seed, error) {
+	if err := strictjson.Decode(data, new(form)); err != nil {
+		return nil, err
+	}
+	var lists map[string][]json.RawMessage
+	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &lists); err != nil {
+		return nil, err
+	}
+	seed := make(Seed)
+	for _, k := range Kinds {
+		ids := make(map[string]int)
+		for i, raw := range lists[k.Name] {
+			record, err := k.parse(raw)
+			if err != nil {
+				return nil, fmt.Errorf("%s.%d: %w", k.Name, i, err)
+			}
+			if first, taken := ids[record.ID()]; taken && record.ID() != "" {
+				return nil, fmt.Errorf("%s.%d.%s: duplicates %s.%d", k.Name, i, k.idKey, k.Name, first)
+			}
+			ids[record.ID()] = i
+			seed[k] = append(seed[k], record)
+		}
+	}
+	return seed, nil
+}
+
+// unreadable returns an error for the members of a record that have the right type, and are not read.
+func unreadable(extra map[string]json.RawMessage) error {
+	return errors.New(slices.Sorted(maps.Keys(extra))[0] + ": cannot be read")
+}
 
 // Counts returns the numbers of records by the names of their kinds.
 func (s Seed) Counts() map[string]int {

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,33 +11,23 @@ import (
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
-// Store is what a service stores, with numbers and counts. It is safe for
-// concurrent use.
+// Store is what a service stores, with numbers and counts. It is safe for concurrent use.
 type Store struct {
 	service *fake.Server
-	lists   map[*Kind]*list
-	adding  sync.Mutex // held while records are added or replaced
+	adding  sync.Mutex              // held while records are added or replaced
+	counts  map[*Kind]*atomic.Int64 // the lists of the service are costly to copy
 
 	mu     sync.Mutex
 	events map[string]messaging.Event // by id; an event never changes
 	firsts map[string]string          // the id of the first event with each name
 }
 
-// list is what a store knows of the records of a kind.
-type list struct {
-	count atomic.Int64 // the lists of the service are costly to copy
-
-	mu      sync.Mutex
-	numbers map[string]int // by id, in the order in which they were seen
-	last    int            // the highest number
-}
-
 // NewStore returns what the service stores, which must be empty.
 func NewStore(service *fake.Server) *Store {
-	s := &Store{service: service, lists: make(map[*Kind]*list), events: make(map[string]messaging.Event),
+	s := &Store{service: service, counts: make(map[*Kind]*atomic.Int64), events: make(map[string]messaging.Event),
 		firsts: make(map[string]string)}
 	for _, k := range Kinds {
-		s.lists[k] = &list{numbers: make(map[string]int)}
+		s.counts[k] = new(atomic.Int64)
 	}
 	return s
 }
@@ -45,21 +36,23 @@ func NewStore(service *fake.Server) *Store {
 func (s *Store) Observe(e *fake.Exchange) {
 	for _, k := range Kinds {
 		if k.created != nil {
-			s.lists[k].count.Add(int64(k.created(e)))
+			s.counts[k].Add(int64(k.created(e)))
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if event, ok := e.Effect.(*fake.Event); ok {
-		s.learn(eventModel(*event))
+		s.learn(*event)
 	}
 }
 
-// learn adds an event. The caller must hold s.mu.
-func (s *Store) learn(event messaging.Event) {
-	s.events[event.ID] = event
-	if _, known := s.firsts[event.Name]; !known {
-		s.firsts[event.Name] = event.ID
+func (s *Store) learn(events ...fake.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range events {
+		event := modelOf(&events[i])
+		s.events[event.ID] = event
+		if _, known := s.firsts[event.Name]; !known {
+			s.firsts[event.Name] = event.ID
+		}
 	}
 }
 
@@ -79,38 +72,17 @@ func (s *Store) Event(id string) (event messaging.Event, ok bool) {
 }
 
 // Count returns the number of records. Unlike All it copies nothing.
-func (s *Store) Count(k *Kind) int { return int(s.lists[k].count.Load()) }
+func (s *Store) Count(k *Kind) int { return int(s.counts[k].Load()) }
 
-// Number returns the number of a record with an id, 0 if it has none yet.
-func (s *Store) Number(k *Kind, id string) int {
-	list := s.lists[k]
-	list.mu.Lock()
-	defer list.mu.Unlock()
-	return list.numbers[id]
-}
-
-// All returns all records of a kind, newest first.
+// All returns all records of a kind, newest first. Their numbers are those of the service,
+// or else count them from 1.
 func (s *Store) All(k *Kind) Records {
-	values, list := k.stored(s.service), s.lists[k]
-	list.mu.Lock()
-	defer list.mu.Unlock()
+	values := k.stored(s.service)
 	all := make(Records, len(values))
 	for i, v := range values {
-		all[len(values)-1-i] = Record{list.number(v), v}
+		all[len(values)-1-i] = Record{cmp.Or(v.number(), i+1), v}
 	}
 	return all
-}
-
-func (l *list) number(v Value) int {
-	if n := v.number(); n > 0 {
-		return n
-	}
-	id := v.ID()
-	if l.numbers[id] == 0 {
-		l.last++
-		l.numbers[id] = l.last
-	}
-	return l.numbers[id]
 }
 
 // Dump returns all records.
@@ -157,37 +129,22 @@ func (s *Store) Reset(seed Seed) {
 	s.adding.Lock()
 	defer s.adding.Unlock()
 	s.service.Reset()
-	for k, list := range s.lists {
-		list.count.Store(0)
-		list.forget(seed[k])
+	s.mu.Lock()
+	clear(s.events)
+	clear(s.firsts)
+	s.mu.Unlock()
+	for _, count := range s.counts {
+		count.Store(0)
 	}
 	s.add(seed)
 }
 
-// forget forgets the numbers of all records but those of a seed, which get the same
-// numbers after each reset.
-func (l *list) forget(seed []Value) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	kept := make(map[string]int)
-	for _, v := range seed {
-		if n, ok := l.numbers[v.ID()]; ok && v.ID() != "" {
-			kept[v.ID()] = n
-		}
-	}
-	l.numbers = kept
-}
-
 func (s *Store) add(seed Seed) {
 	for _, k := range Kinds {
-		k.add(s.service, seed[k])
-		s.lists[k].count.Add(int64(len(seed[k])))
+		for _, v := range seed[k] {
+			k.add(s.service, v)
+		}
+		s.counts[k].Add(int64(len(seed[k])))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.events)
-	clear(s.firsts)
-	for _, event := range s.service.Events() {
-		s.learn(eventModel(event))
-	}
+	s.learn(s.service.Events()...)
 }

@@ -81,14 +81,11 @@ func (b *Sandbox) observe(e *fake.Exchange) {
 
 // Event returns the definition of an event and its number in URLs.
 func (b *Sandbox) Event(id string) (number int, event messaging.Event, ok bool) {
-	if event, ok = b.Records.Event(id); !ok {
-		return 0, event, false
+	record, ok := b.Records.All(records.Events).WithID(id)
+	if ok {
+		number, event = record.Number, record.Model().(messaging.Event)
 	}
-	if number = b.Records.Number(records.Events, id); number == 0 {
-		record, _ := b.Records.All(records.Events).WithID(id) // numbers the events
-		number = record.Number
-	}
-	return number, event, true
+	return number, event, ok
 }
 
 // eventName returns the name of the event with the id, or "".
