@@ -5,6 +5,7 @@ import (
 
 	"github.com/messaging-go/messaging/internal/arguments"
 	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // BroadcastsService sends email and push broadcasts; see [Client.Broadcasts].
@@ -19,7 +20,7 @@ type BroadcastsService resource
 //
 // API: POST /v1/broadcast/send/email
 func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParams, opts ...RequestOption) (*Response, error) {
-	return s.core.call(ctx, call{operation: service.SendEmailBroadcast, params: &p}, opts)
+	return s.core.send(ctx, service.SendEmailBroadcast, &p, nil, opts)
 }
 
 // SendPush sends a push notification broadcast, now or at p.Schedule, to the devices of
@@ -29,7 +30,7 @@ func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParam
 //
 // API: POST /v1/broadcast/send/push-notification
 func (s *BroadcastsService) SendPush(ctx context.Context, p PushBroadcastParams, opts ...RequestOption) (*Response, error) {
-	return s.core.call(ctx, call{operation: service.SendPushBroadcast, params: &p}, opts)
+	return s.core.send(ctx, service.SendPushBroadcast, &p, nil, opts)
 }
 
 // EmailBroadcastParams describes an email broadcast. SenderEmail, SenderName,
@@ -101,15 +102,15 @@ var _ = declareSend(service.SendEmailBroadcast, send{body: emailBroadcastBody{},
 		"email":             (*fieldReader).address,
 		"cc":                (*fieldReader).addresses,
 		"bcc":               (*fieldReader).addresses,
-		"sender_email":      (*fieldReader).nobody,
-		"sender_name":       (*fieldReader).nobody,
-		"subject":           (*fieldReader).nobody,
-		"reply_to":          (*fieldReader).nobody,
-		"message":           (*fieldReader).nobody,
-		"template_id":       (*fieldReader).nobody,
-		"email_template_id": (*fieldReader).nobody,
-		"variables":         (*fieldReader).nobody,
-		"message_type":      (*fieldReader).nobody,
+		"sender_email":      (*fieldReader).Skip,
+		"sender_name":       (*fieldReader).Skip,
+		"subject":           (*fieldReader).Skip,
+		"reply_to":          (*fieldReader).Skip,
+		"message":           (*fieldReader).Skip,
+		"template_id":       (*fieldReader).Skip,
+		"email_template_id": (*fieldReader).Skip,
+		"variables":         (*fieldReader).Skip,
+		"message_type":      (*fieldReader).Skip,
 	})})
 
 // Prepare validates and encodes the broadcast as [BroadcastsService.SendEmail] does, and
@@ -127,7 +128,7 @@ func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
 		Message: p.Message, TemplateID: p.TemplateID, EmailTemplateID: p.EmailTemplateID,
 		Variables:     arguments.TemplateValues(problems.In("variables"), p.Variables),
 		MessageType:   p.MessageType,
-		broadcastBody: newBroadcastBody(p.To, p.Schedule),
+		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
 	}
 }
 
@@ -164,9 +165,9 @@ type pushBroadcastBody struct {
 
 var _ = declareSend(service.SendPushBroadcast, send{body: pushBroadcastBody{},
 	members: broadcastMembers.with(members{
-		"subject":              (*fieldReader).nobody,
-		"message":              (*fieldReader).nobody,
-		"whatsapp_template_id": (*fieldReader).nobody,
+		"subject":              (*fieldReader).Skip,
+		"message":              (*fieldReader).Skip,
+		"whatsapp_template_id": (*fieldReader).Skip,
 	})})
 
 // Prepare validates and encodes the broadcast as [BroadcastsService.SendPush] does, and
@@ -179,26 +180,29 @@ func (p *PushBroadcastParams) wire(problems *arguments.Problems) any {
 	problems.OneLine("subject", p.Subject)
 	return &pushBroadcastBody{
 		Subject: p.Subject, Message: p.Message, WhatsAppTemplateID: p.WhatsAppTemplateID,
-		broadcastBody: newBroadcastBody(p.To, p.Schedule),
+		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
 	}
 }
-
-func (p *EmailBroadcastParams) target() (Audience, *Schedule) { return p.To, p.Schedule }
-func (p *PushBroadcastParams) target() (Audience, *Schedule)  { return p.To, p.Schedule }
 
 // broadcastBody is the part of the body that both kinds of broadcast share.
 type broadcastBody struct {
 	AllCustomers bool      `json:"all_customers,omitempty"`
 	ScheduleType string    `json:"schedule_type"`
 	ScheduleDate *Schedule `json:"schedule_date,omitempty"`
-	// Recipients is always nil here. The recipients are written one by one, after
-	// everything else.
+	// Recipients is always nil. The recipients are written one by one, after everything
+	// else.
 	Recipients []recipient `json:"recipients,omitempty"`
+	to         Audience
 }
 
-func newBroadcastBody(to Audience, at *Schedule) broadcastBody {
-	return broadcastBody{AllCustomers: to.all, ScheduleType: at.wireType(), ScheduleDate: at}
+// newBroadcastBody makes the checks that are made even without validation.
+func newBroadcastBody(p *arguments.Problems, to Audience, at *Schedule) broadcastBody {
+	to.checkAlways(p)
+	at.checkAlways(p)
+	return broadcastBody{AllCustomers: to.all, ScheduleType: at.wireType(), ScheduleDate: at, to: to}
 }
+
+func (b *broadcastBody) writeRest(w *wire.Writer) { b.to.write(w) }
 
 func validateAudienceAndSchedule(p *arguments.Problems, to Audience, at *Schedule) {
 	to.validate(p)

@@ -45,7 +45,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		opt.applyToClient(&config, &problems)
 	}
 	core := config.build(baseURL, apiKey, &problems)
-	if err := setupError(&problems); err != nil {
+	if err := validationError(newClientOp, &problems, NextFixSetup); err != nil {
 		return nil, err
 	}
 	shared := &resource{core}
@@ -83,19 +83,16 @@ type Request struct {
 // Do sends a request that this package does not model. Its errors, [Delivery] and retries
 // are like those of the other methods. Any HTTP method except GET and HEAD is a send.
 func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*Response, error) {
-	request := call{operation: req.operation(), query: req.Query.Encode()}
-	if req.Body != nil {
-		request.params = anyBody{req.Body}
-	}
+	call := c.core.begin(ctx, req.operation(), opts)
+	defer call.end()
+	call.exchange.Query = req.Query.Encode()
 	if req.Into != nil {
-		request.accept = req.fill
+		call.exchange.Accept = req.fill
 	}
-	r := c.core.newRequest(ctx, request, opts)
-	defer r.end()
-	if req.validate(&r.problems); r.problems.None() {
-		r.exchange.Body = request.encode(r.settings.withoutValidation, &r.problems)
+	if req.validate(&call.problems); req.Body != nil && call.problems.None() {
+		call.exchange.Body = write(req.Body, &call.problems)
 	}
-	return r.run()
+	return call.send()
 }
 
 func (r Request) operation() *service.Operation {
@@ -154,12 +151,6 @@ func (r Request) fill(data json.RawMessage) error {
 	return nil
 }
 
-// anyBody is a body of any type that encoding/json writes.
-type anyBody struct{ value any }
-
-func (anyBody) validate(*arguments.Problems)   {}
-func (b anyBody) wire(*arguments.Problems) any { return b.value }
-
 // sendPrepared names a Send with an invalid argument in its error.
 var sendPrepared = &service.Operation{Name: "send prepared request", Method: http.MethodPost, Custom: true}
 
@@ -170,7 +161,7 @@ var sendPrepared = &service.Operation{Name: "send prepared request", Method: htt
 // p was validated when it was prepared, so [WithoutValidation] has no effect. If p creates
 // an event, [Response.Data] holds the event.
 func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (*Response, error) {
-	prepared := p.request()
+	prepared := p.encoded()
 	known := sends[prepared.operation]
 	var problem string
 	switch {
@@ -180,13 +171,13 @@ func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (
 		problem = "must come from a Prepare method, not from Client.Do"
 	}
 	if problem != "" {
-		prepared, known = preparedRequest{operation: sendPrepared}, new(send)
+		prepared, known = encodedSend{operation: sendPrepared}, new(send)
 	}
-	r := c.core.newRequest(ctx, call{operation: prepared.operation, accept: known.accept}, opts)
-	defer r.end()
+	call := c.core.begin(ctx, prepared.operation, opts)
+	defer call.end()
 	if problem != "" {
-		r.problems.Add("p", problem)
+		call.problems.Add("p", problem)
 	}
-	r.exchange.Body = prepared.body
-	return r.run()
+	call.exchange.Body, call.exchange.Accept = prepared.body, known.accept
+	return call.send()
 }

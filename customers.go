@@ -21,7 +21,7 @@ type CustomersService resource
 //
 // API: GET /v1/customers
 func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts ...RequestOption) (*Page[Customer], error) {
-	return list[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
+	return s.list(p, opts).page(ctx)
 }
 
 // Pages ranges over the pages of customers, starting at p.Cursor. See the package
@@ -29,7 +29,7 @@ func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts 
 //
 // API: GET /v1/customers
 func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[*Page[Customer], error] {
-	return pages[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
+	return s.list(p, opts).pages(ctx, false)
 }
 
 // All ranges over every customer that p selects, starting at p.Cursor. See the package
@@ -37,7 +37,12 @@ func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts
 //
 // API: GET /v1/customers
 func (s *CustomersService) All(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[Customer, error] {
-	return all[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
+	return s.list(p, opts).all(ctx)
+}
+
+func (s *CustomersService) list(p CustomerListParams, opts []RequestOption) list[Customer, *Customer] {
+	query := listQuery{PerPage: p.PerPage, Cursor: p.Cursor, CustomerIDs: p.CustomerIDs, Emails: p.Emails}
+	return list[Customer, *Customer]{s.core, service.ListCustomers, query, opts}
 }
 
 // Get returns the customer with the given customer id. The error is [ErrCustomerNotFound]
@@ -70,25 +75,22 @@ var (
 // only returns the customer that q selects. At most one customer can match q.
 func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*Customer) bool, opts []RequestOption) (*Customer, error) {
 	var found []Customer
-	var response *Response
-	check := func(page *Page[Customer], _ func(string) string) error {
-		found, response = append(found, page.Items...), page.Response
-		switch {
-		case len(found) > 1:
-			return unusable(service.GetCustomer, response, wire.At("data", errSeveralCustomers))
-		case len(found) == 1 && !wanted(&found[0]):
-			return unusable(service.GetCustomer, response, wire.At("data.0", errAnotherCustomer))
-		}
-		return nil
-	}
+	attempts := 0
 	opts = slices.Concat(opts, []RequestOption{WithoutReadAhead()})
-	for _, err := range walk[Customer](ctx, listRange{core: s.core, op: service.GetCustomer, query: q, opts: opts}, check) {
+	for page, err := range (list[Customer, *Customer]{s.core, service.GetCustomer, q, opts}).pages(ctx, false) {
 		if err != nil {
 			return nil, errors.Unwrap(err) // the caller has no use for a cursor
 		}
+		found, attempts = append(found, page.Items...), page.Response.Attempts
+		switch {
+		case len(found) > 1:
+			return nil, unusable(service.GetCustomer, page.Response, wire.At("data", errSeveralCustomers))
+		case len(found) == 1 && !wanted(&found[0]):
+			return nil, unusable(service.GetCustomer, page.Response, wire.At("data.0", errAnotherCustomer))
+		}
 	}
 	if len(found) == 0 {
-		return nil, newLookupError(service.GetCustomer, response.Attempts, ErrCustomerNotFound)
+		return nil, newLookupError(service.GetCustomer, attempts, ErrCustomerNotFound)
 	}
 	return &found[0], nil
 }
@@ -107,10 +109,6 @@ type CustomerListParams struct {
 	// would select all customers, or customers you did not name.
 	// A filter that is too long for a URL is invalid too; split it with [slices.Chunk].
 	CustomerIDs, Emails []string
-}
-
-func (p CustomerListParams) query() listQuery {
-	return listQuery{PerPage: p.PerPage, Cursor: p.Cursor, CustomerIDs: p.CustomerIDs, Emails: p.Emails}
 }
 
 // Customer is a customer as the service lists it.

@@ -21,13 +21,13 @@ import (
 var (
 	// ErrValidation is returned when arguments are invalid, according to this package or
 	// to the service (HTTP 422).
-	ErrValidation error = sentinel("invalid arguments")
+	ErrValidation = errors.New("invalid arguments")
 	// ErrUnauthorized is returned for HTTP 401: the API key is missing or wrong.
-	ErrUnauthorized error = sentinel("unauthorized")
+	ErrUnauthorized = errors.New("unauthorized")
 	// ErrForbidden is returned for HTTP 403: the API key does not allow the operation.
-	ErrForbidden error = sentinel("forbidden")
+	ErrForbidden = errors.New("forbidden")
 	// ErrNotFound is returned for HTTP 404. The reason is often a wrong base URL.
-	ErrNotFound error = sentinel("not found")
+	ErrNotFound = errors.New("not found")
 	// ErrCustomerNotFound is returned by [CustomersService.Get] and
 	// [CustomersService.GetByEmail] when no customer matches. It also matches ErrNotFound,
 	// so test for ErrCustomerNotFound first.
@@ -37,18 +37,18 @@ var (
 	ErrEventNotFound error = &notFound{"no such event"}
 	// ErrEventAmbiguous is returned by [EventsService.GetByName] and
 	// [EventsService.Ensure] when several events have the name.
-	ErrEventAmbiguous error = sentinel("several events have that name")
+	ErrEventAmbiguous = errors.New("several events have that name")
 	// ErrEventDiffers is returned by [EventsService.Ensure] when an event with that name
 	// exists with different parameters, or was created under another name.
-	ErrEventDiffers error = sentinel("the event is defined differently")
+	ErrEventDiffers = errors.New("the event is defined differently")
 	// ErrRateLimited is returned for HTTP 429. [APIError.RetryAfter] is the time to wait.
-	ErrRateLimited error = sentinel("rate limited")
+	ErrRateLimited = errors.New("rate limited")
 	// ErrServer is returned for an HTTP status of 500 or above.
-	ErrServer error = sentinel("server error")
+	ErrServer = errors.New("server error")
 	// ErrBadCursor is returned when a page would make a range loop or stop early: the
 	// cursor of the next page is missing, it was seen before, or too many pages in a row
 	// are empty.
-	ErrBadCursor error = sentinel("bad cursor")
+	ErrBadCursor = errors.New("bad cursor")
 	// ErrTooLarge is returned for a response over the limit of [WithMaxResponseBytes], for
 	// a page with far more rows than requested, and for a page whose rows hold more than
 	// 250,000 list elements and unknown members.
@@ -62,12 +62,6 @@ var (
 	ErrNotAfter = exchange.ErrNotAfter
 )
 
-// sentinel is the type of the sentinel errors. Package redact recognizes it, so an error of a
-// function that the caller supplied never matches one of them.
-type sentinel string
-
-func (e sentinel) Error() string { return string(e) }
-
 // notFound is a sentinel error that also matches ErrNotFound.
 type notFound struct{ text string }
 
@@ -77,6 +71,7 @@ func (e *notFound) Is(target error) bool { return target == ErrNotFound }
 // Delivery is what happened to a request.
 type Delivery uint8
 
+// Package exchange has the same numbers.
 const (
 	// DeliveryUnknown is the zero value: the request may have been carried out.
 	// Find out before sending it again.
@@ -89,15 +84,6 @@ const (
 	// DeliveryAccepted means that the request was carried out. An error then concerns
 	// only the response: do not repeat the call.
 	DeliveryAccepted
-)
-
-// Package exchange uses the same numbers. If one of them differs, its index below is not 0,
-// and this does not compile.
-var (
-	_ = [1]int{}[DeliveryUnknown^Delivery(exchange.DeliveryUnknown)]
-	_ = [1]int{}[DeliveryNotSent^Delivery(exchange.DeliveryNotSent)]
-	_ = [1]int{}[DeliveryRejected^Delivery(exchange.DeliveryRejected)]
-	_ = [1]int{}[DeliveryAccepted^Delivery(exchange.DeliveryAccepted)]
 )
 
 // String returns the delivery in words.
@@ -161,20 +147,21 @@ func (c *Call) Delivery() Delivery { return c.Delivered }
 // NextStep returns Step.
 func (c *Call) NextStep() NextStep { return c.Step }
 
-func newCall(op *service.Operation, attempts int, delivery Delivery, next NextStep) Call {
+// failedCall describes a call for its error.
+func failedCall(op *service.Operation, attempts int, delivery Delivery, next NextStep) Call {
 	return Call{Op: op.Name, Method: op.Method, Path: op.Path, Attempts: attempts,
 		Delivered: delivery, Step: next, operation: op}
 }
 
 // newError returns the error for the outcome of a call.
 func newError(op *service.Operation, o *exchange.Outcome, baseURL string) error {
-	call := newCall(op, o.Attempts, Delivery(o.Delivery), NextStep(o.Step))
+	call := failedCall(op, o.Attempts, Delivery(o.Delivery), NextStep(o.Step))
 	cause := o.Err
 	if o.Earlier != nil {
 		cause = &interruptedError{cause, newError(op, o.Earlier, baseURL)}
 	}
 	switch o.Stage {
-	case exchange.NotBegun, exchange.NoResponse:
+	case exchange.NoResponse:
 		return &TransportError{Call: call, Err: cause}
 	case exchange.Unreadable:
 		return &DecodeError{Call: call, StatusCode: o.StatusCode, Header: o.Header, Body: o.Body, Err: cause}
@@ -214,21 +201,13 @@ func (e *interruptedError) Unwrap() []error { return []error{e.why, e.earlier} }
 // newClientOp is the Op of a ValidationError of NewClient.
 const newClientOp = "new client"
 
-// setupError returns the problems with the arguments of NewClient, or nil if there are none.
-func setupError(p *arguments.Problems) error {
-	if p.None() {
-		return nil
-	}
-	return &ValidationError{Op: newClientOp, Fields: problemsOf(p), Step: NextFixSetup}
-}
-
 // validationError returns the problems with the arguments of a call, or nil if there are
 // none.
-func validationError(op string, p *arguments.Problems) error {
+func validationError(op string, p *arguments.Problems, next NextStep) error {
 	if p.None() {
 		return nil
 	}
-	return &ValidationError{Op: op, Fields: problemsOf(p), Step: NextFixRequest}
+	return &ValidationError{Op: op, Fields: problemsOf(p), Step: next}
 }
 
 func problemsOf(p *arguments.Problems) []FieldProblem {
@@ -438,7 +417,7 @@ type lookupError struct {
 }
 
 func newLookupError(op *service.Operation, attempts int, err error) error {
-	return &lookupError{newCall(op, attempts, DeliveryAccepted, NextFixRequest), err}
+	return &lookupError{failedCall(op, attempts, DeliveryAccepted, NextFixRequest), err}
 }
 
 func (e *lookupError) Error() string { return e.Op + ": " + e.err.Error() }

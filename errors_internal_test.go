@@ -22,7 +22,6 @@ var errorsOfStages = map[exchange.Stage]struct {
 	delivery Delivery
 }{
 	exchange.None:          {new(TransportError), DeliveryUnknown},
-	exchange.NotBegun:      {new(TransportError), DeliveryRejected},
 	exchange.NoResponse:    {new(TransportError), DeliveryRejected},
 	exchange.Rejected:      {new(APIError), DeliveryRejected},
 	exchange.Unreadable:    {new(DecodeError), DeliveryRejected},

@@ -29,7 +29,7 @@ type EventsService resource
 // API: POST /v1/events
 func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
 	var created Event
-	if _, err := s.core.call(ctx, call{operation: service.CreateEvent, params: &p, accept: created.read}, opts); err != nil {
+	if _, err := s.core.send(ctx, service.CreateEvent, &p, created.read, opts); err != nil {
 		return nil, err
 	}
 	return &created, nil
@@ -42,14 +42,14 @@ func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ..
 //
 // API: POST /v1/events/trigger
 func (s *EventsService) Trigger(ctx context.Context, p EventTriggerParams, opts ...RequestOption) (*Response, error) {
-	return s.core.call(ctx, call{operation: service.TriggerEvent, params: &p}, opts)
+	return s.core.send(ctx, service.TriggerEvent, &p, nil, opts)
 }
 
 // List returns one page of event definitions. [EventsService.All] ranges over all of them.
 //
 // API: GET /v1/events
 func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...RequestOption) (*Page[Event], error) {
-	return list[Event](ctx, s.core, service.ListEvents, p.query(), opts)
+	return s.list(p, opts).page(ctx)
 }
 
 // Pages ranges over the pages of event definitions, starting at p.Cursor. See the package
@@ -57,7 +57,7 @@ func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...Req
 //
 // API: GET /v1/events
 func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[*Page[Event], error] {
-	return pages[Event](ctx, s.core, service.ListEvents, p.query(), opts)
+	return s.list(p, opts).pages(ctx, false)
 }
 
 // All ranges over every event definition, starting at p.Cursor. See the package
@@ -65,7 +65,11 @@ func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...Re
 //
 // API: GET /v1/events
 func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[Event, error] {
-	return all[Event](ctx, s.core, service.ListEvents, p.query(), opts)
+	return s.list(p, opts).all(ctx)
+}
+
+func (s *EventsService) list(p EventListParams, opts []RequestOption) list[Event, *Event] {
+	return list[Event, *Event]{s.core, service.ListEvents, listQuery{PerPage: p.PerPage, Cursor: p.Cursor}, opts}
 }
 
 // GetByName returns the event definition with the given name. Case matters. GetByName reads
@@ -76,50 +80,37 @@ func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...Requ
 //
 // API: GET /v1/events
 func (s *EventsService) GetByName(ctx context.Context, name string, opts ...RequestOption) (*Event, error) {
-	found, err := s.find(ctx, name, opts)
-	if err != nil {
-		return nil, err
+	found, attempts, err := s.find(ctx, name, opts)
+	if err == nil && found == nil {
+		err = newLookupError(service.GetEvent, attempts, ErrEventNotFound)
 	}
-	if found.event == nil {
-		return nil, newLookupError(service.GetEvent, found.attempts, ErrEventNotFound)
-	}
-	return found.event, nil
+	return found, err
 }
 
-// foundEvent is the outcome of a lookup by name.
-type foundEvent struct {
-	event    *Event // nil if no event has the name
-	attempts int    // of the last request
-	// redact removes the API keys from a text that quotes the event.
-	redact func(text string) string
-}
-
-func (s *EventsService) find(ctx context.Context, name string, opts []RequestOption) (foundEvent, error) {
-	var found foundEvent
-	check := func(page *Page[Event], redact func(string) string) error {
-		found.attempts = page.Response.Attempts
+// find returns the event with the given name, or nil if there is none, and the number of
+// attempts of the last request.
+func (s *EventsService) find(ctx context.Context, name string, opts []RequestOption) (found *Event, attempts int, err error) {
+	events := list[Event, *Event]{s.core, service.GetEvent, listQuery{lookup: byName, name: name}, opts}
+	for page, err := range events.pages(ctx, false) {
+		if err != nil {
+			return nil, 0, errors.Unwrap(err) // the caller has no use for a cursor
+		}
+		attempts = page.Response.Attempts
 		for i := range page.Items {
 			event := &page.Items[i]
 			if odd := event.oddMember(name); odd != "" {
-				return unusable(service.GetEvent, page.Response, wire.At("data."+strconv.Itoa(i)+"."+odd, errMisfit))
+				return nil, 0, unusable(service.GetEvent, page.Response, wire.At("data."+strconv.Itoa(i)+"."+odd, errMisfit))
 			}
 			switch {
 			case event.Name != name:
-			case found.event == nil:
-				found.event, found.redact = event, redact
-			case event.ID == "" || event.ID != found.event.ID: // the list can shift between two requests
-				return newLookupError(service.GetEvent, found.attempts, ErrEventAmbiguous)
+			case found == nil:
+				found = event
+			case event.ID == "" || event.ID != found.ID: // the list can shift between two requests
+				return nil, 0, newLookupError(service.GetEvent, attempts, ErrEventAmbiguous)
 			}
 		}
-		return nil
 	}
-	events := listRange{core: s.core, op: service.GetEvent, query: listQuery{lookup: byName, name: name}, opts: opts}
-	for _, err := range walk[Event](ctx, events, check) {
-		if err != nil {
-			return foundEvent{}, errors.Unwrap(err) // the caller has no use for a cursor
-		}
-	}
-	return found, nil
+	return found, attempts, nil
 }
 
 var errMisfit = errors.New("cannot be read, and it may be of the event that is looked up")
@@ -156,59 +147,44 @@ func (e *Event) oddMember(name string) string {
 //
 // API: POST /v1/events
 func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
-	if ctx == nil || !s.core.accepts(call{operation: service.CreateEvent, params: &p}, opts) {
+	if ctx == nil || !s.core.accepts(&p, opts) {
 		return s.Create(ctx, p, opts...) // which returns what is invalid, and sends nothing
 	}
-	found, err := s.find(ctx, p.Name, opts)
+	found, attempts, err := s.find(ctx, p.Name, opts)
 	switch {
 	case err != nil:
-	case found.event == nil:
+		return nil, &notCreatedError{err}
+	case found == nil:
 		return s.createNamed(ctx, p, opts)
-	default:
-		err = found.compare(p)
 	}
-	if err != nil {
-		return nil, newEnsureError(err, DeliveryNotSent)
+	if differences := found.differences(p); differences != nil {
+		err := fmt.Errorf("%w: the service %s", ErrEventDiffers, strings.Join(differences, "; it "))
+		return nil, &notCreatedError{newLookupError(service.GetEvent, attempts, err)}
 	}
-	return found.event, nil
+	return found, nil
 }
 
 // createNamed creates an event that a later lookup by name must find.
 func (s *EventsService) createNamed(ctx context.Context, p EventCreateParams, opts []RequestOption) (*Event, error) {
-	created, err := s.Create(ctx, p, opts...)
-	if err == nil && created.Name != "" && created.Name != p.Name {
-		return nil, newEnsureError(fmt.Errorf("%w: it was created under another name", ErrEventDiffers), DeliveryAccepted)
+	var created Event
+	response, err := s.core.send(ctx, service.CreateEvent, &p, created.read, opts)
+	switch {
+	case err != nil:
+		return nil, err
+	case created.Name != "" && created.Name != p.Name:
+		return nil, newLookupError(service.CreateEvent, response.Attempts,
+			fmt.Errorf("%w: it was created under another name; do not repeat it", ErrEventDiffers))
 	}
-	return created, err
+	return &created, nil
 }
 
-// ensureError reports why Ensure did not create an event, or why it created one that a
-// later call would not find.
-type ensureError struct {
-	err      error
-	delivery Delivery
-	step     NextStep
-}
+// notCreatedError reports why Ensure did not begin to create an event.
+type notCreatedError struct{ err error }
 
-func newEnsureError(err error, delivery Delivery) error {
-	step, has := stepIn(err)
-	if !has { // err is what was found
-		step = NextFixRequest
-	}
-	return &ensureError{err, delivery, step}
-}
-
-func (e *ensureError) Error() string {
-	ending := "; nothing was created"
-	if e.delivery == DeliveryAccepted {
-		ending = "; do not repeat it"
-	}
-	return oneLine("ensure event: "+e.err.Error(), ending)
-}
-
-func (e *ensureError) Unwrap() error      { return e.err }
-func (e *ensureError) Delivery() Delivery { return e.delivery }
-func (e *ensureError) NextStep() NextStep { return e.step }
+func (e *notCreatedError) Error() string      { return oneLine(e.err.Error(), "; nothing was created") }
+func (e *notCreatedError) Unwrap() error      { return e.err }
+func (e *notCreatedError) Delivery() Delivery { return DeliveryNotSent }
+func (e *notCreatedError) NextStep() NextStep { return NextStepOf(e.err) }
 
 // EventListParams selects event definitions.
 type EventListParams struct {
@@ -218,8 +194,6 @@ type EventListParams struct {
 	// for the beginning.
 	Cursor string
 }
-
-func (p EventListParams) query() listQuery { return listQuery{PerPage: p.PerPage, Cursor: p.Cursor} }
 
 // EventParameter is one value that an event takes when it is triggered.
 type EventParameter struct {
@@ -292,9 +266,9 @@ type eventCreateBody struct {
 var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{}, addressesNobody: true,
 	accept: func(data json.RawMessage) error { return new(Event).read(data) },
 	members: members{
-		"name":        (*fieldReader).nobody,
-		"description": (*fieldReader).nobody,
-		"parameters":  (*fieldReader).nobody,
+		"name":        (*fieldReader).Skip,
+		"description": (*fieldReader).Skip,
+		"parameters":  (*fieldReader).Skip,
 	}})
 
 // Prepare validates and encodes the event as [EventsService.Create] does, and sends
@@ -387,17 +361,17 @@ func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
 		payload["email"] = p.Email
 	}
 	if p.Customer != nil {
-		p.Customer.check(problems.In("payload").In("customer"))
+		p.Customer.checkAlways(problems.In("payload").In("customer"))
 		payload["customer"] = p.Customer
 	}
 	if p.Definition != nil {
-		p.Definition.check(problems, p, payload)
+		p.Definition.checkPayload(problems, p, payload)
 	}
 	return &eventTriggerBody{EventID: p.id(), Payload: payload}
 }
 
 var _ = declareSend(service.TriggerEvent, send{body: eventTriggerBody{}, members: members{
-	"event_id": (*fieldReader).nobody,
+	"event_id": (*fieldReader).Skip,
 	"payload":  (*fieldReader).payload,
 }})
 
@@ -509,17 +483,8 @@ func (t ParameterType) lower() ParameterType { return ParameterType(strings.ToLo
 // reservedKeys are the keys of the payload that identify the customer.
 var reservedKeys = []string{"customer", "email"}
 
-// compare returns an error that lists why the event cannot be triggered as p describes it,
-// or nil.
-func (f foundEvent) compare(p EventCreateParams) error {
-	differences := f.event.differences(p)
-	if differences == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %s", ErrEventDiffers, f.redact("the service "+strings.Join(differences, "; it ")))
-}
-
-// differences lists what keeps e from being triggered as p describes it.
+// differences lists what keeps e from being triggered as p describes it. It quotes only names
+// and types of p, since those of the service can quote an API key.
 func (e *Event) differences(p EventCreateParams) (differences []string) {
 	there := make(map[string]EventParameter, len(e.Parameters))
 	for _, parameter := range e.Parameters {
@@ -535,20 +500,24 @@ func (e *Event) differences(p EventCreateParams) (differences []string) {
 			differences = append(differences, fmt.Sprintf("has %s as %s, you as %s", parameter.Name, found.Type.known(), parameter.Type.lower()))
 		}
 	}
+	more := false
 	for _, parameter := range e.Parameters {
 		switch known, ok := wanted[parameter.Name]; {
 		case !parameter.Required || known.Required || slices.Contains(reservedKeys, parameter.Name):
 		case !ok:
-			differences = append(differences, "requires "+parameter.Name+", which you do not have")
+			more = true
 		default:
 			differences = append(differences, "requires "+parameter.Name+", you do not")
 		}
 	}
+	if more {
+		differences = append(differences, "requires parameters that you do not have")
+	}
 	return differences
 }
 
-// check compares the payload, as it would be sent, with the definition.
-func (e *Event) check(problems *arguments.Problems, p *EventTriggerParams, payload map[string]any) {
+// checkPayload compares the payload, as it would be sent, with the definition.
+func (e *Event) checkPayload(problems *arguments.Problems, p *EventTriggerParams, payload map[string]any) {
 	switch {
 	case p.EventID == "" || p.EventID == e.ID:
 	case e.ID == "":
@@ -572,7 +541,7 @@ func (e *Event) check(problems *arguments.Problems, p *EventTriggerParams, paylo
 			case parameter.Required && isText && text == "":
 				at.Add(parameter.Name, "is required by the event")
 			default:
-				parameter.Type.check(at, parameter.Name, value)
+				parameter.Type.checkValue(at, parameter.Name, value)
 			}
 		}
 	}
@@ -583,8 +552,8 @@ func (e *Event) check(problems *arguments.Problems, p *EventTriggerParams, paylo
 	}
 }
 
-// check compares a value, as it would be sent, with the type.
-func (t ParameterType) check(p *arguments.Problems, name string, value any) {
+// checkValue compares a value, as it would be sent, with the type.
+func (t ParameterType) checkValue(p *arguments.Problems, name string, value any) {
 	text, isText, isNumber := wireForm(value)
 	switch t.lower() {
 	case ParameterText:

@@ -134,12 +134,12 @@ func TestEnsureComparesWhatATriggerDependsOn(t *testing.T) {
 			"the service has weight as another type, you as numeric"},
 		{"one that is required there alone", []messaging.EventParameter{order, required(weight)}, "the service requires weight, you do not"},
 		{"a further required one", []messaging.EventParameter{order, weight, {Name: "carrier", Type: "text", Required: true}},
-			"the service requires carrier, which you do not have"},
+			"the service requires parameters that you do not have"},
 		{"none", nil, "the service has no parameter order; it has no parameter weight"},
 		{"everything at once",
 			[]messaging.EventParameter{{Name: "weight", Type: "text", Required: true}, {Name: "carrier", Type: "text", Required: true}},
 			"the service has no parameter order; it has weight as text, you as numeric; it requires weight, you do not; " +
-				"it requires carrier, which you do not have"},
+				"it requires parameters that you do not have"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestEnsureComparesWhatATriggerDependsOn(t *testing.T) {
 			}
 			require.ErrorIs(t, err, messaging.ErrEventDiffers)
 			assert.Nil(t, event)
-			assert.EqualError(t, err, "ensure event: the event is defined differently: "+test.text+"; nothing was created")
+			assert.EqualError(t, err, "get event: the event is defined differently: "+test.text+"; nothing was created")
 			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 			assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 		})
@@ -275,7 +275,7 @@ func TestEnsureNoticesAnEventCreatedUnderAnotherName(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, err, messaging.ErrEventDiffers)
-			assert.EqualError(t, err, "ensure event: the event is defined differently: it was created under another name; do not repeat it")
+			assert.EqualError(t, err, "create event: the event is defined differently: it was created under another name; do not repeat it")
 			assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
 			assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 			assert.Nil(t, event)
@@ -455,10 +455,7 @@ func signup(parameters ...messaging.EventParameter) messaging.Event {
 
 // Types of values that programs have of their own.
 type (
-	plan     string
 	size     uint32
-	ratio    float32
-	celsius  float64
 	promoted struct{ time.Time }
 	written  string // as which JSON it writes itself
 )

@@ -40,7 +40,7 @@ func AllowOnly(patterns ...string) func(ctx context.Context, p *Prepared) error 
 		if len(invalid) > 0 {
 			return patternError(invalid[0])
 		}
-		if err := p.request().read(allowed.check); err != nil {
+		if err := p.encoded().read(allowed.check); err != nil {
 			return fmt.Errorf("AllowOnly: %w", err)
 		}
 		return nil
@@ -70,7 +70,7 @@ func (e patternError) Error() string {
 func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
 	return func(_ context.Context, p *Prepared) error {
 		var recipients recipientCount
-		if err := p.request().read(recipients.add); err != nil {
+		if err := p.encoded().read(recipients.add); err != nil {
 			return fmt.Errorf("MaxRecipients: %w", err)
 		}
 		switch count := recipients.count(); {

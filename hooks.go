@@ -74,9 +74,9 @@ type CallResult struct {
 	// ErrorType is the reason why the call failed: the status as text if it is not 2xx,
 	// or one of validation, guard, key_source, limiter, attempt_timeout, deadline, dns,
 	// connect, tls, connection_lost, not_json, decode, too_large, refused, bad_cursor,
-	// not_after and _OTHER. More can be added. It is "" for a success, including a lookup that finds nothing.
-	// It is also "" if the caller canceled the call, which may have been carried out
-	// anyway.
+	// not_after and _OTHER. More can be added. It is "" for a success, even of a lookup that
+	// does not find what it was asked for, and if the caller canceled the call, which may have
+	// been carried out anyway.
 	ErrorType string
 	// Duration is the time that the call took, including waits.
 	Duration time.Duration

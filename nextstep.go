@@ -1,10 +1,9 @@
 package messaging
 
-import "github.com/messaging-go/messaging/internal/exchange"
-
 // NextStep is what to do after a call; see [NextStepOf].
 type NextStep uint8
 
+// Package exchange has the same numbers.
 const (
 	// NextCheck is the zero value: someone has to find out what happened. A send may have
 	// been carried out, or the error does not come from this package.
@@ -21,15 +20,6 @@ const (
 	// NextFixSetup means that no request can succeed until something else is fixed: the API
 	// key, the base URL, the host, a proxy, the account or your own transport.
 	NextFixSetup
-)
-
-// Package exchange uses the same numbers; see Delivery.
-var (
-	_ = [1]int{}[NextCheck^NextStep(exchange.StepCheck)]
-	_ = [1]int{}[NextNone^NextStep(exchange.StepNone)]
-	_ = [1]int{}[NextRetry^NextStep(exchange.StepRetry)]
-	_ = [1]int{}[NextFixRequest^NextStep(exchange.StepFixRequest)]
-	_ = [1]int{}[NextFixSetup^NextStep(exchange.StepFixSetup)]
 )
 
 // String returns the step in words.

@@ -147,9 +147,17 @@ func (q *listQuery) checkFilter(p *arguments.Problems, field string, values []st
 	}
 }
 
-// list fetches one page.
-func list[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery, opts []RequestOption) (*Page[T], error) {
-	fetched := fetch[T, M](ctx, c, op, q, opts, nil, nil, nil)
+// list is a list of the service, or the part of it that a query selects.
+type list[T any, M model[T]] struct {
+	core  *core
+	op    *service.Operation
+	query listQuery
+	opts  []RequestOption
+}
+
+// page fetches the page at the cursor of the query.
+func (l list[T, M]) page(ctx context.Context) (*Page[T], error) {
+	fetched := l.fetch(ctx, l.query.Cursor, nil, nil)
 	if fetched.err != nil {
 		return nil, fetched.err
 	}
@@ -171,29 +179,21 @@ type fetched[T any] struct {
 	exited   bool
 }
 
-// pageCheck checks a page for a lookup. It must call redact with a text that quotes the page
-// before the text becomes part of an error.
-type pageCheck[T any] func(page *Page[T], redact func(text string) string) error
-
-// fetch fetches one page into buffer. A range passes a guard for its next cursor. A lookup
-// passes a check of its items, because hooks receive the outcome from here.
-func fetch[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery, opts []RequestOption,
-	buffer []T, guard *cursorGuard, check pageCheck[T]) (f fetched[T]) {
-	rows := &pageReader[T, M]{perPage: q.PerPage, items: buffer[:0]}
-	r := c.newRequest(ctx, call{operation: op, rows: rows}, opts)
-	defer r.end()
-	r.exchange.Query = q.encode(!r.settings.withoutValidation, &r.problems)
-	response, err := r.send()
-	f.page = &Page[T]{Cursor: q.Cursor, Items: rows.items, Meta: rows.meta(), Response: response}
-	if err == nil && check != nil {
-		err = check(f.page, r.exchange.Redact)
-	}
-	f.err, r.err = err, err
+// fetch fetches the page at cursor into buffer. A range passes a guard for its next cursor.
+func (l list[T, M]) fetch(ctx context.Context, cursor string, buffer []T, guard *cursorGuard) (f fetched[T]) {
+	call := l.core.begin(ctx, l.op, l.opts)
+	defer call.end()
+	query := l.query
+	query.Cursor = cursor
+	rows := &pageReader[T, M]{perPage: query.PerPage, items: buffer[:0]}
+	call.exchange.Rows = rows
+	call.exchange.Query = query.encode(!call.settings.withoutValidation, &call.problems)
+	response, err := call.send()
+	f.page, f.err = &Page[T]{Cursor: cursor, Items: rows.items, Meta: rows.meta(), Response: response}, err
 	if err == nil && guard != nil {
 		f.next, f.cursorErr = guard.next(f.page.Meta, len(f.page.Items), response)
-		r.err = f.cursorErr
+		call.err = f.cursorErr // for the hooks
 	}
-	r.returned = true
 	return f
 }
 
@@ -415,20 +415,14 @@ func (g *cursorGuard) invalid(response *Response, problem string) error {
 
 // unusable returns the error for a response that was read but cannot be used.
 func unusable(op *service.Operation, response *Response, err error) *DecodeError {
-	return &DecodeError{Call: newCall(op, response.Attempts, DeliveryAccepted, NextFixSetup),
+	return &DecodeError{Call: failedCall(op, response.Attempts, DeliveryAccepted, NextFixSetup),
 		StatusCode: response.StatusCode, Header: response.Header, Err: err}
 }
 
-// pages ranges over pages.
-func pages[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery,
-	opts []RequestOption) iter.Seq2[*Page[T], error] {
-	return walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts}, nil)
-}
-
-// all ranges over the items of pages.
-func all[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery, opts []RequestOption) iter.Seq2[T, error] {
+// all ranges over the items of the pages.
+func (l list[T, M]) all(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for page, err := range walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts, reuse: true}, nil) {
+		for page, err := range l.pages(ctx, true) {
 			if err != nil {
 				var none T
 				yield(none, err)
@@ -443,22 +437,23 @@ func all[T any, M model[T]](ctx context.Context, c *core, op *service.Operation,
 	}
 }
 
-// walk is the only loop over pages. It keeps the promises that the package documentation
-// makes about ranges. check may be nil. A page for which check returns an error is not
-// yielded.
-func walk[T any, M model[T]](ctx context.Context, r listRange, check pageCheck[T]) iter.Seq2[*Page[T], error] {
+// pages ranges over the pages. It is the only loop over pages, and keeps the promises that
+// the package documentation makes about ranges. If reuse is true, the Items of a page are not
+// kept: the page that the caller works on and the page that is read ahead then take turns in
+// using two buffers.
+func (l list[T, M]) pages(ctx context.Context, reuse bool) iter.Seq2[*Page[T], error] {
 	return func(yield func(*Page[T], error) bool) {
 		// Every range starts over.
-		f := &pageFetcher[T, M]{listRange: r, guard: newCursorGuard(r.op, r.query.Cursor), check: check}
+		f := &pageFetcher[T, M]{list: l, guard: newCursorGuard(l.op, l.query.Cursor), reuse: reuse}
 		defer f.stop()
 		if ctx != nil { // a nil context is reported together with other invalid arguments
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)
 			defer cancel()
 		}
-		readAhead := !f.core.perRequest.with(f.opts, new(arguments.Problems)).withoutReadAhead
-		cursor := f.query.Cursor
-		current := f.fetch(ctx, 0, cursor)
+		readAhead := !l.core.perRequest.with(l.opts, new(arguments.Problems)).withoutReadAhead
+		cursor := l.query.Cursor
+		current := f.nth(ctx, 0, cursor)
 		for n := 0; ; n++ {
 			page := current.page
 			if current.err != nil {
@@ -481,29 +476,18 @@ func walk[T any, M model[T]](ctx context.Context, r listRange, check pageCheck[T
 			case ahead:
 				current = (<-f.ahead).inCaller()
 			default:
-				current = f.fetch(ctx, n+1, next)
+				current = f.nth(ctx, n+1, next)
 			}
 			cursor = next
 		}
 	}
 }
 
-// listRange is the list that a range goes through.
-type listRange struct {
-	core  *core
-	op    *service.Operation
-	query listQuery
-	opts  []RequestOption
-	// reuse means that the Items of a page are not kept. The page that the caller works on
-	// and the page that is read ahead then take turns in using two buffers.
-	reuse bool
-}
-
 // pageFetcher fetches the pages of one range.
 type pageFetcher[T any, M model[T]] struct {
-	listRange
+	list[T, M]
 	guard   *cursorGuard // used by one fetch at a time
-	check   pageCheck[T]
+	reuse   bool
 	buffers [2][]T
 	// A single goroutine reads ahead, since the stack of a new one would have to grow for
 	// each page. It starts with the first page in wanted, which is nil until then. Neither
@@ -519,11 +503,9 @@ type wantedPage struct {
 	cursor string
 }
 
-// fetch fetches the n-th page.
-func (f *pageFetcher[T, M]) fetch(ctx context.Context, n int, cursor string) fetched[T] {
-	q := f.query
-	q.Cursor = cursor
-	result := fetch[T, M](ctx, f.core, f.op, q, f.opts, f.buffers[n%2], f.guard, f.check)
+// nth fetches the n-th page.
+func (f *pageFetcher[T, M]) nth(ctx context.Context, n int, cursor string) fetched[T] {
+	result := f.fetch(ctx, cursor, f.buffers[n%2], f.guard)
 	if f.reuse {
 		f.buffers[n%2] = result.page.Items
 	}
@@ -552,7 +534,7 @@ func (f *pageFetcher[T, M]) readAhead(ctx context.Context) {
 	}()
 	for page := range f.wanted {
 		fetching = true
-		result := f.fetch(ctx, page.n, page.cursor)
+		result := f.nth(ctx, page.n, page.cursor)
 		fetching = false
 		f.ahead <- result
 	}

@@ -26,41 +26,41 @@ import (
 type Prepared struct {
 	// hidden is a pointer to a pointer, because fmt never follows two pointers within a
 	// struct. It follows one if the verb does not fit, such as %s.
-	hidden **preparedRequest
+	hidden **encodedSend
 }
 
-type preparedRequest struct {
+type encodedSend struct {
 	operation *service.Operation
 	body      []byte // nil if there is none
 }
 
 func newPrepared(op *service.Operation, body []byte) *Prepared {
-	request := &preparedRequest{op, body}
+	request := &encodedSend{op, body}
 	return &Prepared{&request}
 }
 
 // Operation returns the name of the operation, such as "trigger event". For a request of
 // [Client.Do], which only a guard sees, it is [Request.Op]. That name does not prove what
 // the request does, so [Prepared.Recipients] returns an error.
-func (p *Prepared) Operation() string { return p.request().operation.Name }
+func (p *Prepared) Operation() string { return p.encoded().operation.Name }
 
 // Method returns the HTTP method.
-func (p *Prepared) Method() string { return p.request().operation.Method }
+func (p *Prepared) Method() string { return p.encoded().operation.Method }
 
 // Path returns the path below the base URL.
-func (p *Prepared) Path() string { return p.request().operation.Path }
+func (p *Prepared) Path() string { return p.encoded().operation.Path }
 
 // Body returns a copy of the body.
 func (p *Prepared) Body() []byte {
-	return bytes.Clone(p.request().body)
+	return bytes.Clone(p.encoded().body)
 }
 
 func (p *Prepared) isZero() bool { return p == nil || p.hidden == nil }
 
-// request returns the zero request for a nil or zero Prepared.
-func (p *Prepared) request() preparedRequest {
+// encoded returns the zero request for a nil or zero Prepared.
+func (p *Prepared) encoded() encodedSend {
 	if p.isZero() {
-		return preparedRequest{operation: new(service.Operation)}
+		return encodedSend{operation: new(service.Operation)}
 	}
 	return **p.hidden
 }
@@ -108,7 +108,7 @@ func (p Prepared) text() string {
 	if p.isZero() {
 		return "messaging.Prepared()"
 	}
-	return fmt.Sprintf("messaging.Prepared(%s, %d bytes)", p.Operation(), len(p.request().body))
+	return fmt.Sprintf("messaging.Prepared(%s, %d bytes)", p.Operation(), len(p.encoded().body))
 }
 
 // Recipients lists whom a [Prepared] addresses, as read from its body.
@@ -137,7 +137,7 @@ type Recipients struct {
 // parameter of the event, even "customer.email".
 func (p *Prepared) Recipients() (Recipients, error) {
 	var found Recipients
-	err := p.request().read(func(f field) error {
+	err := p.encoded().read(func(f field) error {
 		found.add(f)
 		return nil
 	})
@@ -210,7 +210,7 @@ var errUnmodelled = errors.New("cannot tell who would receive this request")
 // read calls visit with each field of the body, in order. If visit returns an error, read
 // ends and returns it with the path of the field. If the body cannot be understood, read
 // returns errUnmodelled.
-func (p preparedRequest) read(visit func(field) error) error {
+func (p encodedSend) read(visit func(field) error) error {
 	known := sends[p.operation]
 	if known == nil {
 		return errUnmodelled
@@ -247,11 +247,11 @@ var (
 		"email":       (*fieldReader).customerEmail,
 		"phone_no":    (*fieldReader).phone,
 		"devices":     (*fieldReader).devices,
-		"first_name":  (*fieldReader).nobody,
-		"last_name":   (*fieldReader).nobody,
+		"first_name":  (*fieldReader).Skip,
+		"last_name":   (*fieldReader).Skip,
 	}
 	deviceMembers = members{
-		"device_type":  (*fieldReader).nobody,
+		"device_type":  (*fieldReader).Skip,
 		"device_token": (*fieldReader).deviceToken,
 	}
 	recipientMembers = members{
@@ -262,8 +262,8 @@ var (
 	broadcastMembers = members{
 		"all_customers": (*fieldReader).everyone,
 		"recipients":    (*fieldReader).recipients,
-		"schedule_type": (*fieldReader).nobody,
-		"schedule_date": (*fieldReader).nobody,
+		"schedule_type": (*fieldReader).Skip,
+		"schedule_date": (*fieldReader).Skip,
 	}
 )
 
@@ -304,7 +304,7 @@ func (r *fieldReader) openObject(known members) error {
 				return read(r)
 			}
 		}
-		return r.nobody()
+		return r.Skip()
 	})
 }
 
@@ -313,9 +313,6 @@ func (r *fieldReader) add(f field) error {
 	r.stopped = err != nil
 	return err
 }
-
-// nobody skips a member that addresses nobody.
-func (r *fieldReader) nobody() error { return r.Skip() }
 
 func (r *fieldReader) everyone() error {
 	var all bool

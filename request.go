@@ -33,87 +33,75 @@ type Response struct {
 // resource is shared by the services of all resources.
 type resource struct{ core *core }
 
-// params are the arguments of a request with a body.
+// params are the arguments of a send.
 type params interface {
 	// validate makes the checks that WithoutValidation skips.
 	validate(*arguments.Problems)
-	// wire makes the other checks, and returns the value that encoding/json writes.
+	// wire makes the other checks, and returns the body. encoding/json writes it, and after
+	// that, it writes the rest of itself if it is partly.
 	wire(*arguments.Problems) any
 }
 
-// broadcast is params with an audience and a schedule, which are checked even without
-// validation. The recipients are written after the value that wire returns.
-type broadcast interface{ target() (Audience, *Schedule) }
+// partly is a body with a member that is too large for encoding/json.
+type partly interface{ writeRest(*wire.Writer) }
 
-// call is one request, and the way to read its response.
-type call struct {
-	operation *service.Operation
-	query     string
-	params    params // nil for no body
-	// rows reads the data of a list. If it is nil, the data is kept as JSON.
-	rows wire.Rows
-	// accept reads the data of a successful response.
-	accept func(data json.RawMessage) error
+// encode checks params and returns the body, or nil if there is a problem.
+func encode(params params, validate bool, p *arguments.Problems) []byte {
+	if validate {
+		params.validate(p)
+	}
+	body := params.wire(p)
+	if !p.None() {
+		return nil
+	}
+	return write(body, p)
 }
 
-// call makes a call to the service, from its options to its response.
-func (c *core) call(ctx context.Context, call call, opts []RequestOption) (*Response, error) {
-	r := c.newRequest(ctx, call, opts)
-	defer r.end()
-	r.exchange.Body = call.encode(r.settings.withoutValidation, &r.problems)
-	return r.run()
-}
-
-// accepts reports whether the arguments of a call with opts are valid.
-func (c *core) accepts(call call, opts []RequestOption) bool {
-	var problems arguments.Problems
-	settings := c.perRequest.with(opts, &problems)
-	call.encode(settings.withoutValidation, &problems)
-	return problems.None()
+func write(body any, p *arguments.Problems) []byte {
+	w := wire.NewWriter()
+	w.Value(body)
+	if body, ok := body.(partly); ok {
+		body.writeRest(w)
+	}
+	written, err := w.Finish()
+	if err != nil {
+		p.Add("Body", "cannot be written as JSON") // a body of Client.Do
+	}
+	return written
 }
 
 // prepare checks and encodes a send.
 func prepare(op *service.Operation, params params) (*Prepared, error) {
 	var problems arguments.Problems
-	body := call{operation: op, params: params}.encode(false, &problems)
-	if err := validationError(op.Name, &problems); err != nil {
+	body := encode(params, true, &problems)
+	if err := validationError(op.Name, &problems, NextFixRequest); err != nil {
 		return nil, err
 	}
 	return newPrepared(op, body), nil
 }
 
-// encode returns the body, or nil if there is none.
-func (c call) encode(withoutValidation bool, p *arguments.Problems) []byte {
-	if c.params == nil {
-		return nil
-	}
-	if !withoutValidation {
-		c.params.validate(p)
-	}
-	value := c.params.wire(p)
-	var to Audience
-	if params, ok := c.params.(broadcast); ok {
-		var at *Schedule
-		to, at = params.target()
-		to.check(p)
-		at.check(p)
-	}
-	if !p.None() {
-		return nil
-	}
-	w := wire.NewWriter()
-	w.Value(value)
-	to.write(w)
-	body, err := w.Finish()
-	if err != nil {
-		p.Add("Body", "cannot be written as JSON") // a body of Client.Do
-	}
-	return body
+// accepts reports whether the arguments of a send with opts are valid.
+func (c *core) accepts(params params, opts []RequestOption) bool {
+	var problems arguments.Problems
+	settings := c.perRequest.with(opts, &problems)
+	encode(params, !settings.withoutValidation, &problems)
+	return problems.None()
 }
 
-// request is one call in progress: its arguments, its guards, the exchange with the
-// service, and what its hooks see.
-type request struct {
+// send makes a send, from its options to its response. accept checks the data of the
+// response, and is nil for a send without data.
+func (c *core) send(ctx context.Context, op *service.Operation, params params, accept func(json.RawMessage) error,
+	opts []RequestOption) (*Response, error) {
+	call := c.begin(ctx, op, opts)
+	defer call.end()
+	call.exchange.Accept = accept
+	call.exchange.Body = encode(params, !call.settings.withoutValidation, &call.problems)
+	return call.send()
+}
+
+// call is one call in progress: its arguments, its guards, the exchange with the service,
+// and what its hooks see.
+type call struct {
 	core     *core
 	settings requestSettings
 	problems arguments.Problems
@@ -126,69 +114,63 @@ type request struct {
 	err      error
 }
 
-// newRequest begins a call. [request.end] must be deferred, since the caller's own code can
-// panic: a transport, a guard, or the MarshalJSON of a value.
-func (c *core) newRequest(ctx context.Context, call call, opts []RequestOption) *request {
-	r := &request{core: c, start: time.Now()}
-	x := &r.exchange
-	x.Config, x.Operation, x.Query, x.Rows, x.Accept = &c.exchange, call.operation, call.query, call.rows, call.accept
-	x.Context = ctx
+// begin begins a call. [call.end] must be deferred, since the caller's own code can panic: a
+// transport, a guard, or the MarshalJSON of a value.
+func (c *core) begin(ctx context.Context, op *service.Operation, opts []RequestOption) *call {
+	r := &call{core: c, start: time.Now()}
 	if ctx == nil {
 		r.problems.Add("ctx", "must not be nil")
 	}
 	r.settings = c.perRequest.with(opts, &r.problems)
-	x.SetHeaders, x.RepeatableSend, x.WithoutRetries = r.settings.setHeaders, r.settings.repeatableSend, r.settings.withoutRetries
-	x.NotAfter = r.settings.notAfter
+	x, s := &r.exchange, &r.settings
+	x.Config, x.Operation, x.Context = &c.exchange, op, ctx
+	x.SetHeaders, x.RepeatableSend, x.WithoutRetries, x.NotAfter = s.setHeaders, s.repeatableSend, s.withoutRetries, s.notAfter
 	if c.hooks != nil {
-		r.observer = newObserver(c.hooks, c.endpoint, call.operation)
+		r.observer = newObserver(c.hooks, c.endpoint, op)
 		x.Observer, x.Context = r.observer, r.observer.callStart(ctx)
 	}
 	return r
 }
 
-// run sends the request, and keeps its outcome for the hooks.
-func (r *request) run() (*Response, error) {
-	response, err := r.send()
-	r.returned, r.err = true, err
-	return response, err
-}
-
-// send sends the request and returns its response, or an error.
-func (r *request) send() (*Response, error) {
-	if err := validationError(r.exchange.Operation.Name, &r.problems); err != nil {
+// send sends the request, unless an argument is invalid or a guard refuses it.
+func (c *call) send() (*Response, error) {
+	op := c.exchange.Operation
+	err := validationError(op.Name, &c.problems, NextFixRequest)
+	if err == nil {
+		err = c.askGuards()
+	}
+	if err == nil {
+		c.outcome = c.exchange.Send()
+		err = newError(op, c.outcome, c.core.exchange.BaseURL)
+	}
+	c.returned, c.err = true, err
+	if err != nil {
 		return nil, err
 	}
-	if err := r.askGuards(); err != nil {
-		return nil, err
-	}
-	r.outcome = r.exchange.Send()
-	if r.outcome.Stage != exchange.Succeeded {
-		return nil, newError(r.exchange.Operation, r.outcome, r.core.exchange.BaseURL)
-	}
-	o := r.outcome
+	o := c.outcome
 	return &Response{StatusCode: o.StatusCode, Header: o.Header, Message: o.Message, Data: o.Data,
-		Attempts: o.Attempts, Duration: time.Since(r.start)}, nil
+		Attempts: o.Attempts, Duration: time.Since(c.start)}, nil
 }
 
 // askGuards calls the guards of the client with a send.
-func (r *request) askGuards() error {
-	op := r.exchange.Operation
-	if len(r.core.guards) == 0 || op.IsRead() {
+func (c *call) askGuards() error {
+	op := c.exchange.Operation
+	if len(c.core.guards) == 0 || op.IsRead() {
 		return nil
 	}
-	for _, guard := range r.core.guards {
-		p := newPrepared(op, r.exchange.Body) // one for each guard, which can change it
-		if err := guard(r.exchange.Context, p); err != nil {
-			return &GuardError{Op: op.Name, Err: err, Step: r.stepAfterRefusal(err)}
+	for _, guard := range c.core.guards {
+		p := newPrepared(op, c.exchange.Body) // one for each guard, which can change it
+		if err := guard(c.exchange.Context, p); err != nil {
+			return &GuardError{Op: op.Name, Err: err, Step: c.stepAfterRefusal(err)}
 		}
 	}
 	return nil
 }
 
 // stepAfterRefusal returns the step after a guard has returned err.
-func (r *request) stepAfterRefusal(err error) NextStep {
+func (c *call) stepAfterRefusal(err error) NextStep {
 	switch {
-	case r.hasEnded(err):
+	case c.hasEnded(err):
 		return NextRetry
 	case errors.As(err, new(patternError)):
 		return NextFixSetup
@@ -199,40 +181,39 @@ func (r *request) stepAfterRefusal(err error) NextStep {
 
 // hasEnded reports whether err is the error of the context, or its cause, which net/http
 // returns in its place.
-func (r *request) hasEnded(err error) bool {
-	ctx := r.exchange.Context
+func (c *call) hasEnded(err error) bool {
+	ctx := c.exchange.Context
 	ended, cause := ctx.Err(), context.Cause(ctx)
 	return ended != nil && (errors.Is(err, ended) || reflect.ValueOf(cause).Comparable() && errors.Is(err, cause))
 }
 
 // end ends the call, and calls the CallDone hooks.
-func (r *request) end() {
-	r.exchange.End()
-	if r.observer == nil {
+func (c *call) end() {
+	c.exchange.End()
+	if c.observer == nil {
 		return
 	}
-	result := CallResult{Delivery: DeliveryOf(r.err), ErrorType: r.errorType(), Duration: time.Since(r.start)}
-	attempts, delivery := r.exchange.Progress()
-	result.Attempts = attempts
-	if !r.returned {
-		result.Delivery = Delivery(delivery)
+	attempts, delivery := c.exchange.Progress()
+	if c.returned {
+		delivery = exchange.Delivery(DeliveryOf(c.err))
 	}
-	r.observer.callDone(result)
+	result := CallResult{Attempts: attempts, Delivery: Delivery(delivery), ErrorType: c.errorType(), Duration: time.Since(c.start)}
+	c.observer.callDone(result)
 }
 
 // errorType returns the ErrorType of the call for hooks.
-func (r *request) errorType() string {
-	if !r.returned { // but panicked
+func (c *call) errorType() string {
+	if !c.returned { // but panicked
 		return exchange.ReasonOther
 	}
-	switch err := r.err.(type) {
+	switch err := c.err.(type) {
 	case nil:
 		return ""
 	case *ValidationError:
 		return exchange.ReasonValidation
 	case *GuardError:
-		if r.hasEnded(err) {
-			return exchange.ContextReason(r.exchange.Context.Err())
+		if c.hasEnded(err) {
+			return exchange.ContextReason(c.exchange.Context.Err())
 		}
 		return exchange.ReasonGuard
 	case *DecodeError:
@@ -241,6 +222,6 @@ func (r *request) errorType() string {
 		}
 		return exchange.DecodeReason(err)
 	default:
-		return r.outcome.Reason
+		return c.outcome.Reason
 	}
 }

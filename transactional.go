@@ -19,7 +19,7 @@ type TransactionalService resource
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) List(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) (*Page[TransactionalMessage], error) {
-	return list[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
+	return s.list(p, opts).page(ctx)
 }
 
 // Pages ranges over the pages of transactional messages, starting at p.Cursor. See the
@@ -28,7 +28,7 @@ func (s *TransactionalService) List(ctx context.Context, p TransactionalListPara
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) iter.Seq2[*Page[TransactionalMessage], error] {
-	return pages[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
+	return s.list(p, opts).pages(ctx, false)
 }
 
 // All ranges over every transactional message, starting at p.Cursor. See the package
@@ -37,7 +37,12 @@ func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListPar
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) All(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) iter.Seq2[TransactionalMessage, error] {
-	return all[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
+	return s.list(p, opts).all(ctx)
+}
+
+func (s *TransactionalService) list(p TransactionalListParams, opts []RequestOption) list[TransactionalMessage, *TransactionalMessage] {
+	return list[TransactionalMessage, *TransactionalMessage]{s.core, service.ListTransactional,
+		listQuery{PerPage: p.PerPage, Cursor: p.Cursor}, opts}
 }
 
 // TransactionalListParams selects transactional messages.
@@ -47,10 +52,6 @@ type TransactionalListParams struct {
 	// Cursor is where to start: a cursor from a [Page], [PageMeta] or [PageError], or ""
 	// for the beginning.
 	Cursor string
-}
-
-func (p TransactionalListParams) query() listQuery {
-	return listQuery{PerPage: p.PerPage, Cursor: p.Cursor}
 }
 
 // TransactionalMessage is a transactional message with its delivery counts.

@@ -66,8 +66,8 @@ func (a Audience) write(w *wire.Writer) {
 	}
 }
 
-// check makes the checks that are made even without validation.
-func (a Audience) check(p *arguments.Problems) {
+// checkAlways makes the checks that are made even without validation.
+func (a Audience) checkAlways(p *arguments.Problems) {
 	if a.emptyPart {
 		p.Add("recipients", "must not combine an empty audience")
 	}
@@ -77,7 +77,7 @@ func (a Audience) check(p *arguments.Problems) {
 	for i, r := range a.recipients {
 		at := p.In("recipients").Index(i)
 		for j := range r.Customers {
-			r.Customers[j].check(at.In("customers").Index(j))
+			r.Customers[j].checkAlways(at.In("customers").Index(j))
 		}
 	}
 }
@@ -192,8 +192,8 @@ func (c *CustomerParams) validate(p *arguments.Problems) {
 	}
 }
 
-// check makes the checks that are made even without validation.
-func (c *CustomerParams) check(p *arguments.Problems) {
+// checkAlways makes the checks that are made even without validation.
+func (c *CustomerParams) checkAlways(p *arguments.Problems) {
 	p.OneLine("first_name", c.FirstName)
 	p.OneLine("last_name", c.LastName)
 }
@@ -253,8 +253,8 @@ func (s *Schedule) validate(p *arguments.Problems) {
 	}
 }
 
-// check makes the checks that are made even without validation.
-func (s *Schedule) check(p *arguments.Problems) {
+// checkAlways makes the checks that are made even without validation.
+func (s *Schedule) checkAlways(p *arguments.Problems) {
 	if s != nil && s.Date == (time.Time{}).Format(wire.LocalForm) { // which the service might take for now
 		p.Add("schedule_date", "is the zero time")
 	}

@@ -15,7 +15,7 @@ import (
 func (x *Exchange) classify(resp *http.Response, err error) Outcome {
 	switch {
 	case x.obstacle != nil:
-		return Outcome{Stage: NotBegun, Err: x.obstacle.err, Earlier: x.failureBefore(), Delivery: DeliveryNotSent, failure: x.obstacle.failure}
+		return Outcome{Stage: NoResponse, Err: x.obstacle.err, Earlier: x.failureBefore(), Delivery: DeliveryNotSent, failure: x.obstacle.failure}
 	case resp == nil:
 		return x.classifyFailure(err)
 	}

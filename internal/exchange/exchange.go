@@ -83,7 +83,7 @@ type Exchange struct {
 func (x *Exchange) Send() *Outcome {
 	x.delivery = DeliveryNotSent
 	if err := x.prepare(); err != nil {
-		x.outcome = Outcome{Stage: NotBegun, Err: redact.WithoutURL(err), Reason: ReasonOther, failure: badRequest}
+		x.outcome = Outcome{Stage: NoResponse, Err: redact.WithoutURL(err), Reason: ReasonOther, failure: badRequest}
 		return x.complete()
 	}
 	x.http = http.Client{Transport: x, CheckRedirect: x.Config.HTTP.CheckRedirect, Jar: x.Config.HTTP.Jar}
@@ -98,10 +98,10 @@ func (x *Exchange) Send() *Outcome {
 	_, _ = x.retry.Do(&x.request)
 	switch {
 	case x.late:
-		x.outcome = Outcome{Stage: NotBegun, Err: ErrNotAfter, Earlier: x.failureBefore(), Reason: ReasonNotAfter, failure: badRequest}
+		x.outcome = Outcome{Stage: NoResponse, Err: ErrNotAfter, Earlier: x.failureBefore(), Reason: ReasonNotAfter, failure: badRequest}
 	case x.waiting:
 		err := contextError(x.Context)
-		x.outcome = Outcome{Stage: NotBegun, Err: err, Earlier: x.failureBefore(), Reason: ContextReason(err), failure: x.outcome.failure}
+		x.outcome = Outcome{Stage: NoResponse, Err: err, Earlier: x.failureBefore(), Reason: ContextReason(err), failure: x.outcome.failure}
 	}
 	return x.complete()
 }

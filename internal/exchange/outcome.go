@@ -54,9 +54,7 @@ const (
 	// None is the stage of a call that was never sent, or in which one of the caller's own
 	// functions panicked.
 	None Stage = iota
-	// NotBegun means that the last attempt was not begun.
-	NotBegun
-	// NoResponse means that an attempt was made and got no complete response.
+	// NoResponse means that the last attempt got no complete response, or was not begun.
 	NoResponse
 	// Rejected means that the status of the response is not 2xx, or that the response
 	// says that the request was not carried out.

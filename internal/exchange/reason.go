@@ -48,7 +48,7 @@ func (x *Exchange) reason() string {
 		return strconv.Itoa(o.StatusCode)
 	case Unreadable:
 		return DecodeReason(o.Err)
-	case NotBegun, NoResponse:
+	case NoResponse:
 		return x.transportReason(o.Err)
 	}
 	return ""

@@ -1,14 +1,12 @@
 package exchange
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // ErrNotAfter is returned if the request would begin after its time limit.
-var ErrNotAfter error = notAfter{}
-
-// notAfter is the type of ErrNotAfter.
-type notAfter struct{}
-
-func (notAfter) Error() string { return "the time set by WithNotAfter was reached" }
+var ErrNotAfter = errors.New("the time set by WithNotAfter was reached")
 
 // TimeLimit is the time after which no request begins. It has passed if one of two clocks
 // says so: the wall clock, and the monotonic clock, which nobody can set back. The zero
