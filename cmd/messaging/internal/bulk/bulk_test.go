@@ -113,8 +113,8 @@ func TestABadRowSaysWhereAndWhy(t *testing.T) {
 		email + `"order":"1","parcels":2}}`,
 	}, bodies(t, fileOf(t, "a.csv", text, nil, "id")))
 	assert.Equal(t, []string{
-		`line 1, column 12 (email): must be a text`,
-		`line 2, column 36 (color): "color" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, first_name, ` +
+		`line 1 (email): must be a text`,
+		`line 2 (color): "color" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, first_name, ` +
 			`tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no)`,
 		"line 3 (id): is missing, and is the key",
 	}, bodies(t, fileOf(t, "a.jsonl", `{ "email": 1}

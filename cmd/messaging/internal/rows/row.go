@@ -20,7 +20,7 @@ type Field struct {
 	Text string
 	// JSON is a value in JSON Lines that is not a string.
 	JSON json.RawMessage
-	// Line and Column are where the value begins, counted from 1. A column is a byte.
+	// Line and Column are where the value begins, counted from 1. A column is a byte, and 0 in JSON Lines.
 	Line, Column int
 }
 

