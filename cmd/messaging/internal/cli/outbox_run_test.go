@@ -22,20 +22,6 @@ func deliveryOf(t *testing.T) (*delivery, *bytes.Buffer) {
 	return &delivery{runFlags: &runFlags{ledgerFlag: l}, outbox: boxOf(t, "a").Outbox}, &text
 }
 
-func TestARunThatEndsWithAnUnclearEntryExitsWithUnknown(t *testing.T) {
-	d, text := deliveryOf(t)
-	require.NoError(t, d.conclude(t.Context(), false), "it was stopped")
-	assert.Equal(t, "nothing was sent in this run; the outbox: 1 pending\n", text.String())
-	text.Reset()
-	d.accepted.Store(5)
-	d.rejected.Store(2)
-	d.unclear.Store(1)
-	err := d.conclude(t.Context(), false)
-	assert.Equal(t, exit.Unknown, exit.CodeOf(err))
-	assert.ErrorContains(t, err, "messaging -p shop outbox list --ledger 'my orders.db' --state unclear")
-	assert.Contains(t, text.String(), "in this run: 5 accepted, 2 rejected, 1 unclear; the outbox: 1 pending")
-}
-
 func TestEntriesThatAreAddedAfterTheOutboxWasEmptyAreNoInterruption(t *testing.T) {
 	d, text := deliveryOf(t)
 	d.untilEmpty = true

@@ -3,7 +3,6 @@ package rows
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -100,40 +99,11 @@ func TestJSONLinesProblemsSayWhere(t *testing.T) {
 }
 
 func TestALineThatDoesNotEndDoesNotFillTheMemory(t *testing.T) {
-	reader, err := NewReader("a.jsonl", ',', io.LimitReader(zeros{}, 1<<40))
+	reader, err := NewReader("a.jsonl", ',', strings.NewReader(strings.Repeat("0", 17<<20)))
 	require.NoError(t, err)
 	for _, err := range reader.All() {
 		assert.EqualError(t, err, "line 1: a line is longer than 16 MiB")
 	}
-}
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = '0'
-	}
-	return len(p), nil
-}
-
-func TestAHundredThousandColumnsAreRead(t *testing.T) {
-	names, values := make([]string, 100_000), make([]string, 100_000)
-	for i := range names {
-		names[i], values[i] = fmt.Sprintf("c%d", i), fmt.Sprint(i)
-	}
-	reader, err := NewReader("a.csv", ',', strings.NewReader(strings.Join(names, ",")+"\n"+
-		strings.Join(values, ",")+"\n"+strings.Join(values[:7], ",")))
-	require.NoError(t, err)
-	assert.Len(t, reader.Header, 100_000)
-	var found []string
-	for row, err := range reader.All() {
-		if err != nil {
-			found = append(found, err.Error())
-			continue
-		}
-		found = append(found, row.Fields[99_999].Text)
-	}
-	assert.Equal(t, []string{"99999", "line 3: has 7 values, but the header has 100000 columns"}, found)
 }
 
 func TestTheNameOrElseTheContentGivesTheFormat(t *testing.T) {
