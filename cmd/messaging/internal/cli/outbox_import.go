@@ -217,7 +217,7 @@ func (flags *importFlags) file(cmd *cobra.Command, renamed map[string]string) (_
 	}
 	content, err := flags.copied(cmd)
 	if err != nil {
-		return nil, nil, exit.With(exit.Usage, "cannot read %s: %w; nothing was imported", flags.title(), err)
+		return nil, nil, err
 	}
 	file.Content = content
 	return file, func() {
@@ -240,7 +240,7 @@ func (flags *importFlags) copied(cmd *cobra.Command) (*os.File, error) {
 	if flags.from != "-" {
 		file, err := os.Open(flags.from)
 		if err != nil {
-			return nil, err
+			return nil, exit.With(exit.Usage, "--from: %w", err)
 		}
 		defer file.Close()
 		from = file
@@ -251,7 +251,7 @@ func (flags *importFlags) copied(cmd *cobra.Command) (*os.File, error) {
 	}
 	_ = os.Remove(content.Name())
 	if _, err = io.Copy(content, from); err != nil {
-		return nil, errors.Join(err, content.Close())
+		return nil, exit.With(exit.Usage, "cannot copy %s to a temporary file: %w", flags.title(), errors.Join(err, content.Close()))
 	}
 	return content, nil
 }
