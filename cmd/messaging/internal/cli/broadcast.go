@@ -68,9 +68,6 @@ func (b *broadcast) command(s *settings, use, short, long, example string) *cobr
 
 // readContent reads the flags of the content, or the file in their place.
 func (b *broadcast) readContent(cmd *cobra.Command) error {
-	if err := checkNotEmpty(cmd); err != nil {
-		return err
-	}
 	if b.file != "" {
 		return decodeInput(cmd, b.file, b.params())
 	}

@@ -98,9 +98,6 @@ func (s *settings) reading(use, short, long, example string, args cobra.Position
 		flags(cmd.Flags())
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkNotEmpty(cmd); err != nil {
-			return err
-		}
 		ctx, end := s.limited(cmd.Context())
 		defer end()
 		return run(call{s, ctx, cmd, args})

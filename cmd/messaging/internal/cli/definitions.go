@@ -102,9 +102,6 @@ func (s *settings) creating(cmd *cobra.Command, read func(*cobra.Command, []stri
 	flags.Add(cmd.Flags())
 	s.printsOf(cmd, &flags, eventTable.Fields)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkNotEmpty(cmd); err != nil {
-			return err
-		}
 		wanted, err := read(cmd, args)
 		if err != nil {
 			return err

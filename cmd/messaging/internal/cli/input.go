@@ -19,6 +19,9 @@ import (
 // checkNotEmpty returns an error for a flag or an argument that is given without a value, or with the next flag as its value, as an
 // unset variable of a shell does.
 func checkNotEmpty(cmd *cobra.Command) (err error) {
+	if cmd.DisableFlagParsing { // of a completion, whose last word may be empty
+		return nil
+	}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {

@@ -51,9 +51,6 @@ func (l *ledgerFlag) about(cmd *cobra.Command, run func(ctx context.Context, b *
 		cmd.Args = cobra.NoArgs
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkNotEmpty(cmd); err != nil {
-			return err
-		}
 		b, err := l.open(cmd.Context())
 		if err != nil {
 			return err

@@ -127,9 +127,6 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 
 // check returns what --map says of each column.
 func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
-	if err := checkNotEmpty(cmd); err != nil {
-		return nil, err
-	}
 	switch {
 	case flags.from == "":
 		return nil, exit.With(exit.Usage, "--from is missing")

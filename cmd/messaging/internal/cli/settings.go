@@ -77,10 +77,8 @@ func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 				"and the shell keeps it in its history; rotate the key, and put the new one where key_command or key_file of a profile finds it", name)
 		}
 	}
-	for _, name := range []string{"profile", "json"} {
-		if flag := cmd.InheritedFlags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() == "" {
-			return exit.With(exit.Usage, "--%s is empty; is a variable not set?", name)
-		}
+	if err := checkNotEmpty(cmd); err != nil {
+		return err
 	}
 	if s.timeout < 0 {
 		return exit.With(exit.Usage, "--timeout must not be negative")

@@ -48,9 +48,6 @@ definition before anything is sent. --example prints a command with every parame
 	addAgain(cmd, &t.again)
 	s.printsOf(cmd, &t.confirm, acceptedFields)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkNotEmpty(cmd); err != nil {
-			return err
-		}
 		if t.example {
 			return printExample(cmd, s, args[0])
 		}
