@@ -158,6 +158,15 @@ func TestAFieldThatIsNotThereIsRefusedBeforeAnythingIsDone(t *testing.T) {
 	assert.Equal(t, sends.Accepted, o.sends()[0].Delivery)
 }
 
+func TestAnEmptyFlagIsRefusedByEveryCommand(t *testing.T) {
+	s := &settings{stdout: &output.Stdout{Writer: io.Discard}}
+	walk(newRoot(s), func(cmd *cobra.Command) {
+		cmd.Root().PersistentFlags().Lookup("profile").Changed = false // by the command before
+		require.NoError(t, cmd.ParseFlags([]string{"--profile", " "}))
+		assert.ErrorContains(t, s.begin(cmd, nil), "--profile is empty; is a variable not set?", cmd.CommandPath())
+	})
+}
+
 func TestReadmeHasTheExitCodesOfTheHelp(t *testing.T) {
 	table := "| code | meaning |\n|---|---|\n"
 	stdout, _, _ := invoke(t, "help", "exit-codes")

@@ -46,6 +46,7 @@ func newRoot(s *settings) *cobra.Command {
 		SilenceUsage:      true,
 		PersistentPreRunE: s.begin,
 	}
+	s.fields = map[*cobra.Command]func() []string{}
 	root.SetOut(s.stdout)
 	s.add(root.PersistentFlags())
 	root.AddCommand(

@@ -323,33 +323,6 @@ func TestWhatIsConfirmedForAnAccountIsNotSentByAnother(t *testing.T) {
 	o.requireBroadcasts(1)
 }
 
-func TestARunKeepsTheKeyWithWhichItBegan(t *testing.T) {
-	o := newOperator(t)
-	o.profileOf(o.sandbox.variables["MESSAGING_API_KEY"])
-	o.write("orders.csv", "email,order,shipped_at\na@example.com,A-1,2026-11-20T10:00:00Z\nb@example.com,A-2,2026-11-20T10:00:00Z\n")
-	imported := []string{"-p", "shop", "outbox", "import", "--ledger", "o.db", "--from", "orders.csv", "--event", "order shipped"}
-	o.must(append(imported, "--confirm", strings.TrimSpace(o.must(append(imported, "--dry-run")...)))...)
-	o.must("sandbox", "fault", "slow", "--after", "1s", "--op", "trigger", "--count", "1")
-	run := o.command("-p", "shop", "outbox", "run", "--ledger", "o.db", "--until-empty", "--in-flight", "1")
-	require.NoError(t, run.Start())
-	o.awaitRequest()
-	o.profileOf("sandbox-of-another-account")
-	ended := make(chan error, 1)
-	go func() { ended <- run.Wait() }()
-	for {
-		select {
-		case err := <-ended:
-			require.NoError(t, err)
-			return
-		case <-time.After(10 * time.Millisecond):
-			if strings.Contains(o.get("/api/requests?q=status:401"), `"number"`) {
-				_ = run.Process.Kill()
-				t.Fatal("another key was used")
-			}
-		}
-	}
-}
-
 func TestTimeThatPassesWhileTheQuestionWaitsIsRefused(t *testing.T) {
 	o := newOperator(t)
 	var at time.Time

@@ -97,9 +97,6 @@ func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 // prints sets the fields that --json can choose for a command. They are checked before the command does anything; a
 // command without any refuses all.
 func (s *settings) prints(cmd *cobra.Command, fields func() []string) {
-	if s.fields == nil {
-		s.fields = map[*cobra.Command]func() []string{}
-	}
 	s.fields[cmd] = fields
 }
 

@@ -38,21 +38,13 @@ type configProfile struct {
 	Rate          string   `toml:"rate"`
 }
 
-// Path returns the path of the configuration file.
-func Path(env folders.LookupEnv) (string, error) {
-	folder, err := folders.Config(env)
-	if err != nil {
-		return "", exit.With(exit.Usage, "cannot find the configuration file: %w", err)
-	}
-	return filepath.Join(folder, "config.toml"), nil
-}
-
 // Read reads the configuration file. A file that does not exist has no profiles.
 func Read(env folders.LookupEnv) (*Config, error) {
-	path, err := Path(env)
+	folder, err := folders.Config(env)
 	if err != nil {
-		return nil, err
+		return nil, exit.With(exit.Usage, "cannot find the configuration file: %w", err)
 	}
+	path := filepath.Join(folder, "config.toml")
 	config := &Config{Path: path}
 	content, err := readPrivate(path, 0o022, "other users can write to it; run: chmod 600 "+path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -86,10 +86,8 @@ func resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service,
 		return nil, exit.With(exit.Usage, "which service? Pass --profile sandbox for a running sandbox "+
 			"(start it with: messaging sandbox --seed demo), pass --profile NAME for a profile of the configuration file, "+
 			"or set both %s and %s", baseURLVariable, keyVariable)
-	case name == "" && baseURL == "":
-		return nil, exit.With(exit.Usage, "%s is set, but %s is not; set both, or use --profile without them", keyVariable, baseURLVariable)
-	case name == "" && key == "":
-		return nil, exit.With(exit.Usage, "%s is set, but %s is not; set both, or use --profile without them", baseURLVariable, keyVariable)
+	case name == "" && (baseURL == "" || key == ""):
+		return nil, exit.With(exit.Usage, "only one of %s and %s is set; set both, or use --profile without them", baseURLVariable, keyVariable)
 	case name == "":
 		return ofEnvironment(baseURL, key)
 	}

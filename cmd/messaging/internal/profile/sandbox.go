@@ -6,23 +6,14 @@ import (
 	"net"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/remote"
 )
 
-// The inspector of a sandbox, and where to look for it.
-const (
-	InspectorVariable = remote.URLVariable
-	DefaultInspector  = remote.DefaultURL
-	DefaultService    = "http://127.0.0.1:8077"
-	// TokenVariable is the environment variable with the token of a sandbox that listens on
-	// other addresses than the loopback address.
-	TokenVariable = remote.TokenVariable
-	serviceHost   = "127.0.0.1"
-)
+// serviceHost is where every sandbox of this machine serves.
+const serviceHost = "127.0.0.1"
 
 // BuiltIn returns the profile of a sandbox before any sandbox was asked for its port and key.
 func BuiltIn() *Service {
@@ -32,13 +23,13 @@ func BuiltIn() *Service {
 // ofSandbox asks the inspector of a running sandbox for its port and its key. Another
 // program on the port of the inspector cannot name another host.
 func ofSandbox(ctx context.Context, env folders.LookupEnv) (*Service, error) {
-	inspector, _ := env(InspectorVariable)
-	inspector = strings.TrimSuffix(cmp.Or(inspector, DefaultInspector), "/")
+	inspector, _ := env(remote.URLVariable)
+	inspector = cmp.Or(inspector, remote.DefaultURL)
 	if parsed, err := url.Parse(inspector); err != nil || parsed.Scheme != "http" || !isLoopback(inspector) {
 		return nil, exit.With(exit.Usage, "%s must be the http URL of an inspector on this machine, such as %s",
-			InspectorVariable, DefaultInspector)
+			remote.URLVariable, remote.DefaultURL)
 	}
-	token, _ := env(TokenVariable)
+	token, _ := env(remote.TokenVariable)
 	box, err := remote.New(inspector, token)
 	if err != nil {
 		return nil, err
