@@ -3,10 +3,8 @@ package fake_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 	"time"
 
@@ -101,29 +99,6 @@ func TestObserverLearnsOfAForeignKey(t *testing.T) {
 			send(t, r)
 			assert.Equal(t, test.foreign, s.last(t).ForeignKey)
 		})
-	}
-}
-
-func TestObserverIsCalledBeforeTheResponseInTheOrderOfNumbers(t *testing.T) {
-	const goroutines, rounds = 8, 25
-	s := serve(t, fake.Config{})
-	var all sync.WaitGroup
-	for i := range goroutines {
-		all.Go(func() {
-			for round := range rounds {
-				path := fmt.Sprintf("/%d/%d", i, round)
-				s.get(t, path)
-				found := false
-				for _, e := range s.all() {
-					found = found || e.Request.Path == path
-				}
-				assert.True(t, found, "the response came before its exchange was observed")
-			}
-		})
-	}
-	all.Wait()
-	for i, e := range s.all() {
-		require.Equal(t, i+1, e.Number)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/internal/fake"
-	"github.com/messaging-go/messaging/internal/service"
 )
 
 // statuses returns the statuses of the next n requests that list events.
@@ -44,24 +43,6 @@ func TestRulesSelectRequests(t *testing.T) {
 			s.AddRule(test.rule)
 			assert.Equal(t, test.want, statuses(t, s, 4))
 		})
-	}
-}
-
-func TestRulesApplyToEveryOperation(t *testing.T) {
-	s := serve(t, fake.Config{})
-	for o := range service.Served() {
-		rule := once(always(http.StatusTeapot).Fault)
-		rule.Op = o.Name
-		s.AddRule(rule)
-		for other := range service.Served() {
-			if other != o {
-				status, _ := send(t, s.request(t, other.Method, other.Path, "{}"))
-				require.NotEqual(t, http.StatusTeapot, status, other.Name)
-			}
-		}
-		status, _ := send(t, s.request(t, o.Method, o.Path, "{}"))
-		require.Equal(t, http.StatusTeapot, status, o.Name)
-		require.Empty(t, s.Rules())
 	}
 }
 

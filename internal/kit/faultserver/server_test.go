@@ -93,45 +93,6 @@ func repeatsBody(r faultserver.Request) faultserver.Step {
 	return faultserver.Respond(http.StatusOK, string(r.Body))
 }
 
-func TestServerPlaysOneScriptPerConnection(t *testing.T) {
-	says := func(text string) faultserver.Script {
-		return faultserver.Script{faultserver.ReadRequest, faultserver.Respond(http.StatusOK, text, "Connection: close")}
-	}
-	server := faultserver.Start(t, says("first"), says("second"))
-	for _, want := range []string{"first", "second", "second"} {
-		_, body, err := post(newClient(t), server.URL())
-		require.NoError(t, err)
-		assert.Equal(t, want, body)
-	}
-	assert.Equal(t, 3, server.Connections())
-}
-
-func TestServerKeepsAConnectionAlive(t *testing.T) {
-	act, yes := faultserver.Act, faultserver.Respond(http.StatusOK, "yes")
-	for name, server := range map[string]*faultserver.Server{
-		"over HTTP/1.1": faultserver.Start(t, faultserver.EachRequest(act, yes)), "over HTTP/2": startHTTP2(t, act, yes),
-	} {
-		t.Run(name, func(t *testing.T) {
-			client := newClient(t)
-			for range 3 {
-				_, _, err := post(client, server.URL())
-				require.NoError(t, err)
-			}
-			assert.Equal(t, 3, server.Acted())
-			assert.Equal(t, 1, server.Connections())
-		})
-	}
-}
-
-func TestServerRecordsRequests(t *testing.T) {
-	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(http.StatusOK, "yes", "X-Answer: 1")})
-	_, _, err := post(newClient(t), server.URL()+"/path?query=1")
-	require.NoError(t, err)
-	request := server.Requests()[0]
-	assert.Equal(t, []string{"POST", "/path?query=1", "hello"}, []string{request.Method, request.Target, string(request.Body)})
-	assert.Equal(t, "gzip", request.Header.Get("Accept-Encoding"))
-}
-
 func TestServerStopEndsEveryScript(t *testing.T) {
 	for name, step := range map[string]faultserver.Step{
 		"a hanging step":     faultserver.Hang,
@@ -221,21 +182,6 @@ func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
 			require.Len(t, server.Requests(), 1)
 			assert.Equal(t, "hello", string(server.Requests()[0].Body))
 			assert.Equal(t, test.acted, server.Acted())
-		})
-	}
-}
-
-func TestServerRespondsPartly(t *testing.T) {
-	steps := []faultserver.Step{faultserver.ReadRequest, faultserver.RespondPartly(http.StatusOK, "yes")}
-	for name, server := range map[string]*faultserver.Server{
-		"over HTTP/1.1": faultserver.Start(t, append(steps, faultserver.Close)),
-		"over HTTP/2":   startHTTP2(t, append(steps[1:], faultserver.ResetStream(http2.ErrCodeInternal))...),
-	} {
-		t.Run(name, func(t *testing.T) {
-			status, body, err := post(server.Client(), server.URL())
-			require.Error(t, err)
-			assert.Equal(t, http.StatusOK, status)
-			assert.Equal(t, "yes", body)
 		})
 	}
 }
