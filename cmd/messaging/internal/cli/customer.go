@@ -111,28 +111,24 @@ func customersOf(ctx context.Context, client *messaging.Client,
 // customerFilters returns the filters of the flags: a single one for all customers, or as
 // many as the ids or addresses need. A filter of nothing is an error.
 func customerFilters(cmd *cobra.Command, ids, emails string) (filters []messaging.CustomerListParams, err error) {
-	for name, value := range map[string]string{"ids": ids, "emails": emails} {
-		if !cmd.Flags().Changed(name) {
-			continue
-		}
-		values, err := filterValues(cmd, name, value)
-		if err != nil {
-			return nil, err
-		}
-		for part := range slices.Chunk(values, filterSize) {
-			filter := messaging.CustomerListParams{PerPage: pageSize}
-			if name == "ids" {
-				filter.CustomerIDs = part
-			} else {
-				filter.Emails = part
-			}
-			filters = append(filters, filter)
-		}
+	name, value := "ids", ids
+	if emails != "" {
+		name, value = "emails", emails
 	}
-	if filters == nil {
-		filters = []messaging.CustomerListParams{{PerPage: pageSize}}
+	if value == "" {
+		return []messaging.CustomerListParams{{PerPage: pageSize}}, nil
 	}
-	return filters, nil
+	values, err := filterValues(cmd, name, value)
+	for part := range slices.Chunk(values, filterSize) {
+		filter := messaging.CustomerListParams{PerPage: pageSize}
+		if name == "ids" {
+			filter.CustomerIDs = part
+		} else {
+			filter.Emails = part
+		}
+		filters = append(filters, filter)
+	}
+	return filters, err
 }
 
 // filterValues returns the values of a filter, each once.

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"os"
 	"time"
@@ -27,55 +27,48 @@ type finding struct {
 	err error
 }
 
-func (f finding) state() string {
-	if f.OK {
-		return "ok"
-	}
-	return "PROBLEM"
-}
-
 var findingTable = output.Table[finding]{
 	Columns: []output.Column[finding]{
 		{Name: "check", Text: func(f finding) string { return f.Check }},
-		{Name: "ok", Text: finding.state},
+		{Name: "ok", Text: func(f finding) string {
+			if f.OK {
+				return "ok"
+			}
+			return "PROBLEM"
+		}},
 		{Name: "detail", Text: func(f finding) string { return f.Detail }},
 	},
 	Fields: output.FieldsOf(finding{}),
+	Uncut:  true,
 }
 
 func newDoctor(s *settings) *cobra.Command {
-	cmd := s.reading("doctor", "Check the configuration, the key, the service and the clock",
-		`Check which service the commands would call and where its key comes from, whether the
+	return list[finding]{
+		use: "doctor", short: "Check the configuration, the key, the service and the clock",
+		long: `Check which service the commands would call and where its key comes from, whether the
 service accepts the key, whether the clock is right, and whether sends can be
 recorded. The key itself is not shown. Nothing is sent.`,
-		`  messaging -p sandbox doctor
-  messaging -p sandbox doctor --json`, nil, nil, func(c call) error {
-			rows := output.NewRows(s.printer, findingTable)
-			var err error
-			var codes []exit.Code
-			for _, f := range s.examine(c.ctx) {
-				f.OK = f.err == nil
-				if !f.OK {
-					f.Detail = f.err.Error()
-					codes = append(codes, exit.CodeOf(f.err))
+		example: `  messaging -p sandbox doctor
+  messaging -p sandbox doctor --json`,
+		table: findingTable,
+		rows: func(c call) iter.Seq2[finding, error] {
+			return func(yield func(finding, error) bool) {
+				var codes []exit.Code
+				for _, f := range s.examine(c.ctx) {
+					if f.OK = f.err == nil; !f.OK {
+						f.Detail = f.err.Error()
+						codes = append(codes, exit.CodeOf(f.err))
+					}
+					if !yield(f, nil) {
+						return
+					}
 				}
-				if s.printer.IsTable() { // which would be cut
-					err = s.printer.Text(fmt.Sprintf("%-15s  %-7s  %s", f.Check, f.state(), f.Detail))
-				} else {
-					err = rows.Write(f)
-				}
-				if err != nil {
-					return err
+				if len(codes) > 0 {
+					yield(finding{}, exit.With(exit.Worst(codes...), "%s failed", words.Count(len(codes), "check")))
 				}
 			}
-			err = rows.Close()
-			if len(codes) > 0 {
-				err = errors.Join(err, exit.With(exit.Worst(codes...), "%s failed", words.Count(len(codes), "check")))
-			}
-			return err
-		})
-	s.prints(cmd, findingTable.Fields)
-	return cmd
+		},
+	}.command(s)
 }
 
 // examine runs the checks, in the order in which they depend on each other.

@@ -24,6 +24,8 @@ type Table[T any] struct {
 	Columns []Column[T]
 	// Fields returns the names of the members that a row has in JSON; see [FieldsOf].
 	Fields func() []string
+	// Uncut is whether a terminal shows the whole of a row that is wider than it is.
+	Uncut bool
 }
 
 // tableRows is how many rows of a table are aligned together.
@@ -38,6 +40,7 @@ type Rows[T any] struct {
 // written is what does not depend on the type of the rows, so that the program has it once.
 type written struct {
 	p       *Printer
+	uncut   bool
 	names   []string
 	pending [][]string // rows of the table that are not yet written
 	count   int
@@ -46,7 +49,7 @@ type written struct {
 
 // NewRows returns a writer of rows. The caller must call Close.
 func NewRows[T any](p *Printer, t Table[T]) *Rows[T] {
-	r := &Rows[T]{columns: t.Columns, written: written{p: p}}
+	r := &Rows[T]{columns: t.Columns, written: written{p: p, uncut: t.Uncut}}
 	for _, c := range t.Columns {
 		r.names = append(r.names, c.Name)
 	}
@@ -147,7 +150,7 @@ func One[T any](p *Printer, t Table[T], row T) error {
 	for i, text := range cells {
 		lines = append(lines, []string{rows.names[i], text})
 	}
-	return p.align(lines, plain)
+	return rows.align(lines, plain)
 }
 
 // flush writes the rows of the table that are not yet written.
@@ -155,19 +158,19 @@ func (r *written) flush() error {
 	pending := r.pending
 	r.pending = nil
 	if len(pending) == 0 || r.count > tableRows {
-		return r.p.align(pending, plain)
+		return r.align(pending, plain)
 	}
 	var header []string
 	for _, name := range r.names {
 		header = append(header, strings.ToUpper(name))
 	}
-	return r.p.align(slices.Insert(pending, 0, header), r.p.Bold)
+	return r.align(slices.Insert(pending, 0, header), r.p.Bold)
 }
 
 func plain(line string) string { return line }
 
 // align writes rows of a table with columns of one width, cut to the width of the terminal. first changes the first line.
-func (p *Printer) align(rows [][]string, first func(string) string) error {
+func (r *written) align(rows [][]string, first func(string) string) error {
 	widths := map[int]int{}
 	for _, row := range rows {
 		for i, text := range row {
@@ -179,11 +182,13 @@ func (p *Printer) align(rows [][]string, first func(string) string) error {
 		for i, text := range row {
 			line += runewidth.FillRight(text, widths[i])
 		}
-		line = runewidth.Truncate(strings.TrimRight(line, " "), p.width, "…")
+		if line = strings.TrimRight(line, " "); !r.uncut {
+			line = runewidth.Truncate(line, r.p.width, "…")
+		}
 		if n == 0 {
 			line = first(line)
 		}
-		if _, err := io.WriteString(p.Out, line+"\n"); err != nil {
+		if _, err := io.WriteString(r.p.Out, line+"\n"); err != nil {
 			return err
 		}
 	}
