@@ -284,7 +284,7 @@ func noVariable(e *history.Entry, _ Events) string {
 	sent := e.Variables()
 	var names []string
 	for _, name := range mail.Placeholders(email.Subject, email.Message) {
-		if mail.Variable(sent, name) == "" && !mail.IsCustomerField(name) && !mail.IsServiceField(name) {
+		if mail.Variable(sent, name) == "" && !mail.IsSupplied(name) {
 			names = append(names, "{{"+name+"}}")
 		}
 	}

@@ -139,36 +139,30 @@ func Suggestions() (terms []string) {
 
 // Corrected returns a query with what was probably meant in place of its invalid terms, or "" if nobody can tell.
 func Corrected(text string) string {
-	var corrected []string
-	for _, t := range search.Terms(text) {
+	terms := search.Terms(text)
+	written := make([]string, len(terms))
+	for i, t := range terms {
 		if _, err := Parse(t.String()); err != nil {
-			if t.Text = meant(t.Text); t.Text == "" {
-				return ""
-			}
+			t.Text = meant(lower(t.Text))
 		}
-		corrected = append(corrected, t.String())
+		written[i] = t.String()
 	}
-	query := strings.Join(corrected, " ")
-	if _, err := Parse(query); err != nil {
+	query := strings.Join(written, " ")
+	if _, err := Parse(query); err != nil || slices.Contains(written, "") {
 		return ""
 	}
 	return query
 }
 
-// meant returns the valid term that an invalid one begins or resembles, or "".
+// meant returns the term that begins as an invalid one, has the key that it probably means, or resembles it; or "".
 func meant(term string) string {
-	var known []string
-	for _, suggestion := range Suggestions() {
-		if !strings.HasSuffix(suggestion, ":") {
-			known = append(known, strings.ReplaceAll(suggestion, `"`, ""))
-		}
-	}
-	key, value, _ := strings.Cut(lower(term), ":")
-	if i := slices.IndexFunc(known, func(s string) bool { return strings.HasPrefix(s, key+":"+value) }); i >= 0 && value != "" {
-		return known[i]
+	key, value, _ := strings.Cut(term, ":")
+	known := Suggestions()
+	if i := slices.IndexFunc(known, func(s string) bool { return strings.HasPrefix(strings.ReplaceAll(s, `"`, ""), term) }); i >= 0 && value != "" {
+		return strings.ReplaceAll(known[i], `"`, "")
 	}
 	if right := words.Nearest(key, keyNames()); right != "" && right != key {
 		return right + ":" + value
 	}
-	return words.Nearest(lower(term), known)
+	return strings.ReplaceAll(words.Nearest(term, known), `"`, "")
 }

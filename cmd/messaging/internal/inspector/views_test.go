@@ -55,7 +55,7 @@ func TestTheCheckOfAnEmailLeadsToTheLinesOfItsSource(t *testing.T) {
 	body := strings.Replace(emailBody, `<p>Hi {{name}}, <a href`, `<p>Hi</p><p>Here:\n<a href=\"http://acme.test\">x</a> <a href`, 1)
 	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", body))
 	check := f.get("/requests/1?tab=check&q=op:email").Body
-	assert.Contains(t, check, `browsers<td role="cell" data-label="Line">`+
+	assert.Contains(t, check, `http://acme.test<td role="cell" data-label="Line">`+
 		`<a href="/requests/1?q=op%3Aemail&amp;tab=source#L2" aria-label="Line 2 of the source">2</a>`)
 	source := f.get("/requests/1?tab=source").Body
 	assert.Contains(t, source, `<span class="numbered " id="L2"><span class="k">&lt;a</span> <span class="n">href</span>=`+

@@ -15,8 +15,6 @@ import (
 type Finding struct {
 	Severity Severity
 	Text     string
-	// Affects names the programs, or the readers.
-	Affects string
 	// At is where the message has the first of it, in bytes, or -1 if that is nowhere in particular.
 	At int
 }
@@ -33,13 +31,6 @@ const (
 
 var severities = []Severity{High, Medium, Low}
 
-// Whom a finding affects.
-const (
-	everyone = "all programs"
-	blockers = "readers who block images"
-	gmail    = "Gmail"
-)
-
 // Clipped is the size in bytes from which Gmail cuts a message off.
 const Clipped = 102 << 10
 
@@ -48,21 +39,20 @@ var rules = []struct {
 	element   atom.Atom
 	attribute string
 	severity  Severity
-	affects   string
 	one, many string // what was found
 	found     func(value string, attributes []html.Attribute) bool
 }{
-	{atom.A, "href", High, everyone, "Link without a destination", "links without a destination", isLink(nowhere)},
-	{atom.A, "href", High, everyone, "Link with javascript: in its address, which is removed",
+	{atom.A, "href", High, "Link without a destination", "links without a destination", isLink(nowhere)},
+	{atom.A, "href", High, "Link with javascript: in its address, which is removed",
 		"links with javascript: in their addresses, which are removed", isLink(scripted)},
-	{atom.A, "href", High, everyone, "Link to this machine, which nobody else can open",
+	{atom.A, "href", High, "Link to this machine, which nobody else can open",
 		"links to this machine, which nobody else can open", isLink(local)},
-	{atom.A, "href", High, everyone, "Link without a host", "links without a host", isLink(relative)},
-	{atom.Img, "src", High, everyone, "Image that is loaded over http", "images that are loaded over http",
+	{atom.A, "href", High, "Link without a host", "links without a host", isLink(relative)},
+	{atom.Img, "src", High, "Image that is loaded over http", "images that are loaded over http",
 		func(value string, _ []html.Attribute) bool { return linkProblem(value) == insecure }},
-	{atom.Img, "src", Medium, blockers, "Image without alt text", "images without alt text",
+	{atom.Img, "src", Medium, "Image without alt text", "images without alt text",
 		func(_ string, attributes []html.Attribute) bool { _, ok := attribute(attributes, "alt"); return !ok }},
-	{atom.A, "href", Low, "browsers", "Insecure link (http)", "insecure links (http)", isLink(insecure)},
+	{atom.A, "href", Low, "Insecure link (http)", "insecure links (http)", isLink(insecure)},
 }
 
 func isLink(problem string) func(string, []html.Attribute) bool {
@@ -74,17 +64,17 @@ func isLink(problem string) func(string, []html.Attribute) bool {
 
 // Check returns what can go wrong with a message of which head is the beginning, the worst first.
 func Check(head string, size int) (findings []Finding) {
-	add := func(severity Severity, affects, text string, at int) {
-		findings = append(findings, Finding{severity, text, affects, at})
+	add := func(severity Severity, text string, at int) {
+		findings = append(findings, Finding{severity, text, at})
 	}
 	if size > Clipped {
-		add(High, gmail, "The message has "+words.Thousands(size/1000)+" kB: Gmail cuts off what is over 104 kB (102 KiB)", Clipped)
+		add(High, "The message has "+words.Thousands(size/1000)+" kB: Gmail cuts off what is over 104 kB (102 KiB)", Clipped)
 	}
 	if !IsHTML(head) {
 		return findings
 	}
 	if strings.TrimSpace(Text(head)) == "" {
-		add(High, blockers, "There is no text, so the message is empty", -1)
+		add(High, "There is no text: readers who block images see an empty message", -1)
 	}
 	elements := elementsOf(head)
 	for _, rule := range rules {
@@ -97,7 +87,7 @@ func Check(head string, size int) (findings []Finding) {
 			}
 		}
 		if count > 0 {
-			add(rule.severity, rule.affects, describe(rule.one, rule.many, count, example), at)
+			add(rule.severity, describe(rule.one, rule.many, count, example), at)
 		}
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int {

@@ -15,26 +15,26 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 		`<p>Hi<br><img src="https://acme.test/a.gif" alt=""><a href="https://acme.test">look</a>`: nil,
 		"Hi, no tags here": nil,
 		`<p>Hi <img src="/a.gif"><img src="/b.gif"></p>`: {
-			`medium, readers who block images: 2 images without alt text. The first: /a.gif <img src="/a.gif">`},
+			`medium: 2 images without alt text. The first: /a.gif <img src="/a.gif">`},
 		`<p>Hi <a href=" HTTP://acme.test">look</a><img src="http://acme.test/a.gif" alt="a">`: {
-			`high, all programs: Image that is loaded over http: http://acme.test/a.gif <img src="http://acme.test/a.gif" alt="a">`,
-			`low, browsers: Insecure link (http): HTTP://acme.test <a href=" HTTP://acme.test">`},
+			`high: Image that is loaded over http: http://acme.test/a.gif <img src="http://acme.test/a.gif" alt="a">`,
+			`low: Insecure link (http): HTTP://acme.test <a href=" HTTP://acme.test">`},
 		`<p>Hi<a href="javascript:x()">a</a><a href="">b</a><a name="c">c</a><a href="#">d</a>`: {
-			`high, all programs: 2 links without a destination <a href="">`,
-			`high, all programs: Link with javascript: in its address, which is removed: javascript:x() <a href="javascript:x()">`},
+			`high: 2 links without a destination <a href="">`,
+			`high: Link with javascript: in its address, which is removed: javascript:x() <a href="javascript:x()">`},
 		`<p>Hi<a href="/offer">a</a><a href="https:///offer">b</a><a href="//acme.test/c">c</a>` +
 			`<a href="{{url}}">d</a><a href="mailto:a@acme.test">e</a>`: {
-			`high, all programs: 2 links without a host. The first: /offer <a href="/offer">`},
+			`high: 2 links without a host. The first: /offer <a href="/offer">`},
 		`<p>Hi<a href="C:\a.pdf">b</a><a href="“https://acme.test”">d</a><a href="file:///C:/a.pdf">a</a>` +
 			`<a href="mailto:">e</a><a href="https://acme .test/x">f</a><a href="acme://order/7">g</a><a href="tel:+491">h</a>`: {
-			`high, all programs: Link to this machine, which nobody else can open: file:///C:/a.pdf <a href="file:///C:/a.pdf">`,
-			`high, all programs: 4 links without a host. The first: C:\a.pdf <a href="C:\a.pdf">`},
-		`<div><img src="/a.gif" alt=""></div>`: {"high, readers who block images: There is no text, so the message is empty"},
-		`<p>` + strings.Repeat("x", 103<<10):   {"high, Gmail: The message has 105 kB: Gmail cuts off what is over 104 kB (102 KiB)"},
+			`high: Link to this machine, which nobody else can open: file:///C:/a.pdf <a href="file:///C:/a.pdf">`,
+			`high: 4 links without a host. The first: C:\a.pdf <a href="C:\a.pdf">`},
+		`<div><img src="/a.gif" alt=""></div>`: {"high: There is no text: readers who block images see an empty message"},
+		`<p>` + strings.Repeat("x", 103<<10):   {"high: The message has 105 kB: Gmail cuts off what is over 104 kB (102 KiB)"},
 	} {
 		var got []string
 		for _, f := range mail.Check(message, len(message)) {
-			line := string(f.Severity) + ", " + f.Affects + ": " + f.Text
+			line := string(f.Severity) + ": " + f.Text
 			if f.At >= 0 && f.At < mail.Clipped {
 				tag, _, _ := strings.Cut(message[f.At:], ">")
 				line += " " + tag + ">"

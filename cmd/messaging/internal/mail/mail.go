@@ -66,6 +66,23 @@ func Text(message string) string {
 	return strings.Join(lines, "\n")
 }
 
+// Lines returns a message as lines that people can compare: each tag of a block of HTML is one. Blank lines and the white
+// space around a line are left out.
+func Lines(message string) (lines []string) {
+	if IsHTML(message) {
+		message = blockTag.ReplaceAllString(message, "\n$0\n")
+	}
+	for line := range strings.Lines(message) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+var blockTag = regexp.MustCompile(`(?i)</?(html|head|body|title|meta|style|p|div|h[1-6]|li|ul|ol|table|tr|td|th|section|header|footer|` +
+	`blockquote|pre|br|img)\b[^<>]*>`)
+
 // text returns the text in a node, with a line break around each block.
 func text(n *html.Node) string {
 	switch {

@@ -2,30 +2,18 @@ package mail
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// These are what services for email usually fill in, without a variable. Whether this one does is not documented, so a
-// placeholder with such a name is no mistake that a request shows.
-var (
-	customerFields = []string{"customerid", "email", "firstname", "lastname", "phoneno"}
-	serviceFields  = []string{"unsubscribe", "unsubscribeurl", "unsubscribelink", "viewinbrowser", "viewinbrowserurl",
-		"viewinbrowserlink", "preferences", "preferencesurl"}
-)
+// supplied is what services for email usually fill in without a variable: fields of the customer, and addresses of pages.
+// Whether this one does is not documented, so a placeholder with such a name is no mistake that a request shows.
+var supplied = regexp.MustCompile(`^((customer\.)?(customerid|email|firstname|lastname|phoneno)|(unsubscribe|viewinbrowser|preferences)(url|link)?)$`)
 
-// IsCustomerField reports whether a placeholder names a field of the customer, in any spelling.
-func IsCustomerField(placeholder string) bool {
-	return slices.Contains(customerFields, strings.TrimPrefix(squeezed(placeholder), "customer."))
-}
-
-// IsServiceField reports whether a placeholder names what only the service knows, such as the address to unsubscribe.
-func IsServiceField(placeholder string) bool {
-	return slices.Contains(serviceFields, squeezed(placeholder))
-}
-
-func squeezed(placeholder string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(placeholder))
+// IsSupplied reports whether a placeholder names what the service may fill in by itself, in any spelling.
+func IsSupplied(placeholder string) bool {
+	return supplied.MatchString(strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(placeholder)))
 }
 
 // Variable returns the variable that a placeholder names, or "": either by its whole name, or with the names of

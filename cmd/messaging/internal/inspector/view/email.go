@@ -91,9 +91,7 @@ func newVariables(sent map[string]json.RawMessage, b *fake.EmailBroadcast) varia
 		switch variableName := mail.Variable(sent, name); {
 		case variableName != "":
 			used[variableName] = true
-		case mail.IsCustomerField(name):
-			missing = append(missing, variable{name, "", Tag{"", "customer field? not documented"}})
-		case mail.IsServiceField(name):
+		case mail.IsSupplied(name):
 			missing = append(missing, variable{name, "", Tag{"", "filled in by the service? not documented"}})
 		default:
 			missing = append(missing, variable{name, "", Tag{"warn", "no variable"}})
