@@ -12,16 +12,23 @@ import (
 
 // Keys holds the API keys that a call has sent: several, if the key was rotated. Its methods
 // remove them from what is kept of the responses.
-type Keys struct{ keys []string }
+type Keys struct {
+	keys  []string
+	first [1]string // the memory of keys, since most calls have one
+}
 
 // redactedKey replaces an API key that a response quotes.
 const redactedKey = "[API key]"
 
 // Use adds key to the keys that are searched for.
 func (k *Keys) Use(key string) {
-	if key != "" && !slices.Contains(k.keys, key) {
-		k.keys = append(k.keys, key)
+	if key == "" || slices.Contains(k.keys, key) {
+		return
 	}
+	if k.keys == nil {
+		k.keys = k.first[:0]
+	}
+	k.keys = append(k.keys, key)
 }
 
 // Text returns text without the keys.

@@ -18,7 +18,7 @@ import (
 )
 
 func TestRedactorRemovesTheKeyInEverySpelling(t *testing.T) {
-	r := Keys{[]string{`sk/live+"0\1%2`}}
+	r := Keys{keys: []string{`sk/live+"0\1%2`}}
 	tests := []struct{ name, body, want string }{
 		{"as it is", `<p>sk/live+"0\1%2</p>`, `<p>[API key]</p>`},
 		{"in a JSON string", `{"key":"sk/live+\"0\\1%2"}`, `{"key":"[API key]"}`},
@@ -44,7 +44,7 @@ func TestRedactorRemovesTheKeyInEverySpelling(t *testing.T) {
 }
 
 func TestRedactorFindsAKeyAcrossTheLimit(t *testing.T) {
-	r := Keys{[]string{"sk_live_0123456789"}}
+	r := Keys{keys: []string{"sk_live_0123456789"}}
 	for _, spelled := range []string{r.keys[0], strings.ReplaceAll(r.keys[0], "_", `\u005f`)} {
 		body := strings.Repeat("x", 100) + spelled
 		assert.Equal(t, strings.Repeat("x", 100)+"[API", string(r.Body([]byte(body[:min(len(body), r.Window(104))]), 104)))
@@ -52,7 +52,7 @@ func TestRedactorFindsAKeyAcrossTheLimit(t *testing.T) {
 }
 
 func TestRedactorKeepsNoPartOfAKeyAtTheLimit(t *testing.T) {
-	r := Keys{[]string{"sk_live_0123456789ABCDEFGHIJ"}}
+	r := Keys{keys: []string{"sk_live_0123456789ABCDEFGHIJ"}}
 	for _, limit := range []int{100, 1000, 1001, 1013} {
 		for pad := range len(r.keys[0]) {
 			body := strings.Repeat("x", pad) + strings.Repeat(r.keys[0], 100)
@@ -76,7 +76,7 @@ func TestRedactorRemovesTheKeysOfEarlierAttempts(t *testing.T) {
 }
 
 func TestRedactorRemovesTheKeyFromAHeader(t *testing.T) {
-	r := Keys{[]string{"sk_live_0123456789"}}
+	r := Keys{keys: []string{"sk_live_0123456789"}}
 	plain := http.Header{"Server": {"nginx"}}
 	assert.Equal(t, plain, r.Header(plain))
 	quoting := http.Header{"X-Echo": {"a", "b sk_live_0123456789"}, "Sk_live_0123456789": {"1"}, "Server": {"nginx"}}
@@ -90,7 +90,7 @@ type quotingError struct{ text string }
 func (e *quotingError) Error() string { return e.text }
 
 func TestForeignErrorsShowTheirTextUpToAQuotationMark(t *testing.T) {
-	keys := Keys{[]string{"sk_live_0123456789"}}
+	keys := Keys{keys: []string{"sk_live_0123456789"}}
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	tests := []struct {
 		name string
