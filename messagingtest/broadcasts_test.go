@@ -228,13 +228,6 @@ func TestBroadcastsAcceptRecipientsAsAnObjectOrAnArray(t *testing.T) {
 	}
 }
 
-func TestBroadcastsIgnoreTheScheduleDateOfSendNow(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	post(t, s, pushPath, changed(t, validPush, `{"schedule_date":{"schedule_date":"2030-05-01","timezone":"UTC"}}`))
-	require.Len(t, s.PushBroadcasts(), 1)
-	assert.Nil(t, s.PushBroadcasts()[0].Params.Schedule)
-}
-
 func TestBroadcastsAreReturnedAsCopies(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	audience := `{"all_customers":null,"schedule_type":"send-later","schedule_date":{"schedule_date":"2030-05-01","timezone":"UTC"},

@@ -65,31 +65,6 @@ func ExampleServer_Fail() {
 	// 2 sent
 }
 
-// With the name of an operation, other operations do not fail.
-func ExampleServer_Fail_operation() {
-	service, err := messagingtest.Start()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer service.Close()
-	service.AddEvents(messaging.Event{ID: "order-shipped"})
-	ctx, client := context.Background(), service.Client()
-
-	service.Fail("trigger event", 1, messagingtest.AnswerLost())
-
-	_, err = client.Events.List(ctx, messaging.EventListParams{})
-	fmt.Println("list:", err)
-	trigger := messaging.EventTriggerParams{EventID: "order-shipped", Email: "ada@example.com"}
-	for range 2 {
-		_, err = client.Events.Trigger(ctx, trigger)
-		fmt.Println("trigger:", messaging.DeliveryOf(err))
-	}
-	// Output:
-	// list: <nil>
-	// trigger: unknown
-	// trigger: accepted
-}
-
 func ExampleServer_Triggers() {
 	service, err := messagingtest.Start()
 	if err != nil {
