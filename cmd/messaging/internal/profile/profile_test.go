@@ -3,6 +3,9 @@ package profile_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -99,4 +102,35 @@ func TestCanonicalHasOneFormOfAHost(t *testing.T) {
 		"MESSAGING_API_KEY": "a-key-of-the-tests"}))
 	require.NoError(t, err)
 	assert.Equal(t, "api.example.com:8443/eu/b", s.Host, "for people, with its path")
+}
+
+func TestABrokenConfigurationNamesItself(t *testing.T) {
+	env := envOf(map[string]string{"XDG_CONFIG_HOME": t.TempDir()})
+	config, err := profile.Read(env)
+	require.NoError(t, err, "it need not exist")
+	assert.Empty(t, config.Names())
+	require.NoError(t, os.Mkdir(filepath.Dir(config.Path), 0o700))
+	for content, want := range map[string]string{
+		"[profiles.shop]\nbase_url = \n":                              ": line 2: ",
+		"[profiles.shop]\nbase-url = 'http://127.0.0.1'":              ": unknown key profiles.shop.base-url",
+		"[profiles.sandbox]\nbase_url = 'http://127.0.0.1'":           ": [profiles.sandbox]: the name is that of the built-in profile",
+		"[profiles.other]\nbase_url = 'http://127.0.0.1'":             `there is no profile "shop" in `,
+		"[profiles.shop]\nbase_url = 'https://a.test'\nkind = 'test'": `kind "test" must be production, staging or sandbox`,
+		"[profiles.shop]\nbase_url = 'https://a.test'\nkind = 'sandbox'\nkey_file = 'k'": "kind is sandbox, but base_url is not a loopback " +
+			"address",
+		"[profiles.shop]\nbase_url = 'https://a.test'\nkey_file = 'k'\nkey_command = ['k']": "set exactly one of key_command and key_file",
+		"[profiles.shop]\nbase_url = 'https://a.test'\nkey_file = 'k'\nallow = ['a.test']": "allow: each entry must be an email address, " +
+			`@domain, id:customer, phone:+number or device:token, not "a.test"`,
+	} {
+		require.NoError(t, os.WriteFile(config.Path, []byte(content), 0o600))
+		_, err := profile.Resolve(t.Context(), "shop", env)
+		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, config.Path)
+		assert.Equal(t, exit.Usage, exit.CodeOf(err))
+	}
+	if runtime.GOOS != "windows" { // which has no modes
+		require.NoError(t, os.Chmod(config.Path, 0o622))
+		_, err = profile.Read(env)
+		assert.ErrorContains(t, err, "other users can write to it; run: chmod 600 "+config.Path)
+	}
 }
