@@ -10,21 +10,18 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
-// completeFlags completes the names of profiles, and offers no file where none is expected.
-func completeFlags(cmd *cobra.Command) {
-	if !cmd.HasParent() {
-		_ = cmd.RegisterFlagCompletionFunc("profile", completeProfile) // the flag exists
-	}
+// completeFiles completes the names of files where a flag or an argument is one.
+func completeFiles(cmd *cobra.Command) {
+	files := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	for _, each := range cmd.Commands() {
-		completeFlags(each)
+		completeFiles(each)
 	}
-	if cmd.ValidArgs == nil && !strings.Contains(cmd.Use, "FILE") {
-		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	if strings.Contains(cmd.Use, "FILE") {
+		cmd.ValidArgsFunction = files
 	}
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-		name, _ := pflag.UnquoteUsage(flag)
-		if isFile := strings.EqualFold(name, "file") || name == "folder"; !isFile && flag.Value.Type() != "bool" {
-			_ = cmd.RegisterFlagCompletionFunc(flag.Name, cobra.NoFileCompletions) // unless it has one
+		if name, _ := pflag.UnquoteUsage(flag); strings.EqualFold(name, "file") {
+			_ = cmd.RegisterFlagCompletionFunc(flag.Name, files) // the flag exists
 		}
 	})
 }

@@ -62,7 +62,9 @@ func newRoot(s *settings) *cobra.Command {
 		newOutbox(s), newSandbox(s), newAPI(s), newDoctor(s))
 	root.AddCommand(newTopics()...)
 	root.InitDefaultCompletionCmd()
-	completeFlags(root)
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	_ = root.RegisterFlagCompletionFunc("profile", completeProfile) // the flag exists
+	completeFiles(root)
 	setHelp(root)
 	s.refuseTypos(root)
 	root.SetFlagErrorFunc(clearFlagError)
