@@ -105,7 +105,7 @@ func checkConfig() finding {
 	}
 	detail := config.Path
 	if len(config.Profiles) == 0 {
-		detail += " has no profiles; the built-in profile sandbox works without it"
+		detail += " has no profiles; the built-in profile sandbox needs none"
 	}
 	return finding{Check: "configuration", Detail: detail}
 }
