@@ -27,7 +27,7 @@ func TestTheBreakerOpensAndNothingIsLostOrRejected(t *testing.T) {
 		{"a request that timed out", response{status: 408, body: `{}`}, "408 Request Timeout", true},
 		{"a service that fails", fail, "503 Service Unavailable", true},
 		{"a proxy that responds with a page", response{status: 302, body: `<html>`}, "302 Found", true},
-		{"lost responses", lose, "the response was lost", true},
+		{"lost responses", lose, "the response was lost or cannot be read", true},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			db := openFile(t)

@@ -109,13 +109,8 @@ func (t timing) denialWait(attempts int) time.Duration {
 // failureReason describes a failure without a response, and quotes nothing of the
 // request.
 func failureReason(err error, transport *messaging.TransportError) string {
-	var decode *messaging.DecodeError
-	switch {
-	case errors.As(err, &decode):
-		return "the response cannot be read"
-	case messaging.DeliveryOf(err) == messaging.DeliveryUnknown || transport == nil:
-		return "the response was lost"
-	default: // the text of a cause quotes nothing of the request
-		return storable(fmt.Sprint(transport.Err))
+	if messaging.DeliveryOf(err) == messaging.DeliveryUnknown || transport == nil {
+		return "the response was lost or cannot be read"
 	}
+	return storable(fmt.Sprint(transport.Err)) // the text of a cause quotes nothing of the request
 }

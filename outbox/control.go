@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -19,13 +18,7 @@ var operations = []string{messaging.OpCreateEvent, messaging.OpSendEmailBroadcas
 // Entries that were claimed before may still be sent, within the send timeout; until then,
 // [Outbox.List] finds them in the state [Sending].
 func (o *Outbox[Tx]) Pause(ctx context.Context, operations ...string) error {
-	if err := checkOperations(operations); err != nil {
-		return fmt.Errorf("outbox: pause: %w", err)
-	}
-	if err := o.ledger.Pause(ctx, operations); err != nil {
-		return fmt.Errorf("outbox: pause: %w", err)
-	}
-	return nil
+	return changePause(ctx, "pause", operations, o.ledger.Pause)
 }
 
 // PauseAll is Pause for every operation.
@@ -33,28 +26,24 @@ func (o *Outbox[Tx]) PauseAll(ctx context.Context) error { return o.Pause(ctx, o
 
 // Resume ends the pauses of these operations.
 func (o *Outbox[Tx]) Resume(ctx context.Context, operations ...string) error {
-	err := checkOperations(operations)
-	if err == nil {
-		err = o.ledger.Resume(ctx, operations)
-	}
-	if err != nil {
-		return fmt.Errorf("outbox: resume: %w", err)
-	}
-	o.wake()
-	return nil
+	defer o.wake()
+	return changePause(ctx, "resume", operations, o.ledger.Resume)
 }
 
 // ResumeAll ends every pause.
 func (o *Outbox[Tx]) ResumeAll(ctx context.Context) error { return o.Resume(ctx, operations...) }
 
-func checkOperations(names []string) error {
+func changePause(ctx context.Context, doing string, names []string, change func(context.Context, []string) error) error {
 	if len(names) == 0 {
-		return errors.New("name at least one operation")
+		return fmt.Errorf("outbox: %s: name at least one operation", doing)
 	}
 	for _, name := range names {
 		if !slices.Contains(operations, name) {
-			return fmt.Errorf("operation %q: unknown operation; the operations are %q", name, operations)
+			return fmt.Errorf("outbox: %s: operation %q: unknown operation; the operations are %q", doing, name, operations)
 		}
+	}
+	if err := change(ctx, names); err != nil {
+		return fmt.Errorf("outbox: %s: %w", doing, err)
 	}
 	return nil
 }

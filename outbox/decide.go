@@ -1,11 +1,9 @@
 package outbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -160,22 +158,12 @@ func (o *Outbox[Tx]) DismissAll(ctx context.Context, filter Filter) (Decided, er
 
 func (o *Outbox[Tx]) changeAll(ctx context.Context, doing string, filter Filter, states []State,
 	change func(context.Context, ...string) ([]Decision, error)) (decided Decided, err error) {
-	f, err := filter.ledgerFilter()
-	if err == nil && !slices.Contains(states, filter.State) {
-		err = fmt.Errorf("the State of the filter must be one of %q", states)
+	if !slices.Contains(states, filter.State) {
+		return Decided{}, fmt.Errorf("outbox: %s entries: the State of the filter must be one of %q", doing, states)
 	}
-	left := cmp.Or(filter.Limit, math.MaxInt)
-	for after := filter.After; err == nil && left > 0; {
-		var entries []ledger.Entry
-		if entries, err = o.ledger.List(ctx, f, after, min(left, keyBatch)); err != nil || len(entries) == 0 {
-			break
-		}
-		left -= len(entries)
-		keys := make([]string, len(entries))
-		for i, e := range entries {
-			keys[i], after = e.Key, e.ID
-		}
-		decisions, problem := change(ctx, keys...)
+	var keys []string
+	decide := func() error {
+		decisions, err := change(ctx, keys...)
 		for _, d := range decisions {
 			if d.Changed {
 				decided.Changed++
@@ -186,12 +174,18 @@ func (o *Outbox[Tx]) changeAll(ctx context.Context, doing string, filter Filter,
 				decided.RetryAt = d.RetryAt
 			}
 		}
-		if problem != nil {
-			return decided, problem
+		keys = keys[:0]
+		return err
+	}
+	for e, err := range o.List(ctx, filter) {
+		if err != nil {
+			return decided, err
+		}
+		if keys = append(keys, e.Key); len(keys) == keyBatch {
+			if err := decide(); err != nil {
+				return decided, err
+			}
 		}
 	}
-	if err != nil {
-		err = fmt.Errorf("outbox: %s entries: %w", doing, err)
-	}
-	return decided, err
+	return decided, decide()
 }

@@ -26,9 +26,7 @@ func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, er
 		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))
 	}
 	c := o.newCall(ctx)
-	keys = slices.Clone(keys)
-	slices.Sort(keys)
-	keys = slices.Compact(keys)
+	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
 	var problem error
 	err := c.finish(ctx, func() {
 		o.maintainNow(ctx)
@@ -39,11 +37,7 @@ func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, er
 		delivered.Busy, delivered.More, delivered.RetryAfter = others, true, busyWait
 		return delivered, err
 	}
-	err = c.lookUp(ctx, others, &delivered)
-	if problem != nil {
-		err = problem
-	}
-	if err != nil {
+	if err = cmp.Or(problem, c.lookUp(ctx, others, &delivered)); err != nil {
 		err = fmt.Errorf("outbox: deliver: %w", err)
 	}
 	return delivered, err

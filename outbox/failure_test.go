@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -320,25 +319,6 @@ func TestAProbeThatFindsNothingLeavesTheBreakerForTheNext(t *testing.T) {
 	delivered, err = o.Deliver(t.Context(), "other")
 	require.NoError(t, err)
 	assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
-}
-
-func TestRunProbesAgainAfterAProbeThatFoundNothing(t *testing.T) {
-	service := newService()
-	service.always(unauthorize)
-	o, f := openFaulty(t, service.client(t))
-	enqueue(t, o, "order")
-	run(t, o)
-	eventually(t, func() bool {
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
-		return len(counts.Breakers) > 0
-	})
-	var empty atomic.Int32
-	f.set(faults{emptyClaims: &empty})
-	eventually(t, func() bool { return empty.Load() >= 3 })
-	service.always(accept)
-	f.set(faults{})
-	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
 }
 
 func TestOpenFailsForADatabaseInMemory(t *testing.T) {

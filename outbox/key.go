@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// keyBatch is how many keys go into one statement.
+// keyBatch is how many entries one statement reads or changes.
 const keyBatch = 500
 
 // maxKeyBytes is the length of the longest key.
@@ -48,12 +48,7 @@ const maxErrorBytes = 1000
 // storable returns the text in a form that every database stores: short, valid UTF-8
 // without NUL.
 func storable(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r == 0 {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", " ")
 	if len(text) > maxErrorBytes {
 		text = strings.ToValidUTF8(text[:maxErrorBytes], "")
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/outbox/internal/alarm"
-	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
 // maintenance knows when this process last swept.
@@ -75,25 +74,30 @@ func (o *Outbox[Tx]) maintainNow(ctx context.Context) {
 
 // sweep makes entries unclear whose process did not report an outcome within the lease.
 func (o *Outbox[Tx]) sweep(ctx context.Context) error {
-	for {
-		n, err := withTimeout(ctx, func(ctx context.Context) (int, error) { return o.ledger.Sweep(ctx, maintenanceBatch) })
+	return inBatches(ctx, func(ctx context.Context) (int, error) {
+		n, err := o.ledger.Sweep(ctx, maintenanceBatch)
 		if n > 0 {
 			o.logger.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", n)
 		}
-		if err != nil || n < maintenanceBatch {
-			return err
-		}
-	}
+		return n, err
+	})
 }
 
 // expire rejects entries whose NotAfter has passed.
 func (o *Outbox[Tx]) expire(ctx context.Context) error {
-	for {
-		expired, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) { return o.ledger.Expire(ctx, maintenanceBatch) })
+	return inBatches(ctx, func(limited context.Context) (int, error) {
+		expired, err := o.ledger.Expire(limited, maintenanceBatch)
 		for _, e := range expired {
 			o.settled(context.WithoutCancel(ctx), entryOf(e))
 		}
-		if err != nil || len(expired) < maintenanceBatch {
+		return len(expired), err
+	})
+}
+
+// inBatches repeats a statement until it has found less than a batch.
+func inBatches(ctx context.Context, do func(context.Context) (int, error)) error {
+	for {
+		if n, err := withTimeout(ctx, do); err != nil || n < maintenanceBatch {
 			return err
 		}
 	}

@@ -30,15 +30,13 @@ type Sealer interface {
 // ahead.
 func WithInFlight(n int) Option {
 	return func(c *config) error {
-		if n < 1 || n > maxInFlight {
-			return fmt.Errorf("WithInFlight: n must be 1 to %d", maxInFlight)
+		if n < 1 || n > 10_000 {
+			return errors.New("WithInFlight: n must be 1 to 10000")
 		}
 		c.inFlight = n
 		return nil
 	}
 }
-
-const maxInFlight = 10_000
 
 // WithSendTimeout limits the time from the claim of an entry to the end of its request,
 // 25 s by default and at least 1 s. After a crash, the entries that the process was

@@ -97,9 +97,6 @@ func (o *Outbox[Tx]) Get(ctx context.Context, key string) (Entry, error) {
 	return entryOf(found[0]), nil
 }
 
-// listBatch is how many entries List reads at a time.
-const listBatch = 500
-
 // List ranges over entries in the order of their IDs. It reads them in batches and holds
 // no connection while the loop body runs, so the body can make other calls. An entry that
 // changes during the loop may be listed in its old or its new state. An error is yielded
@@ -108,9 +105,9 @@ func (o *Outbox[Tx]) List(ctx context.Context, f Filter) iter.Seq2[Entry, error]
 	return func(yield func(Entry, error) bool) {
 		filter, err := f.ledgerFilter()
 		for after, left := f.After, f.Limit; err == nil; {
-			size := listBatch
+			size := keyBatch
 			if f.Limit > 0 {
-				size = min(left, listBatch)
+				size = min(left, keyBatch)
 			}
 			var entries []ledger.Entry
 			if entries, err = o.ledger.List(ctx, filter, after, size); err != nil {
@@ -152,9 +149,6 @@ func (o *Outbox[Tx]) Prepared(ctx context.Context, key string) (*messaging.Prepa
 	if err != nil {
 		return nil, keyed("read", key, err)
 	}
-	if request.Body == nil {
-		return nil, keyed("read", key, fmt.Errorf("request erased: entry is %s", stateOf(request.State)))
-	}
 	p, err := o.unseal(ctx, request)
 	if err != nil {
 		return nil, keyed("read", key, err)
@@ -191,6 +185,9 @@ var (
 // unseal returns the request of an entry. Its errors quote nothing of the request.
 func (o *Outbox[Tx]) unseal(ctx context.Context, r ledger.Request) (*messaging.Prepared, error) {
 	body := r.Body
+	if body == nil {
+		return nil, fmt.Errorf("request erased: entry is %s", stateOf(r.State))
+	}
 	if r.Sealed {
 		if o.sealer == nil {
 			return nil, errNoSealer

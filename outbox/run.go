@@ -58,6 +58,9 @@ type runner[Tx any] struct {
 	failures int       // of the database, in a row
 	failure  error     // the last of them
 	closed   bool      // the store is closed
+	// permitted is true if the limiter has permitted a request for which nothing was claimed
+	// yet.
+	permitted bool
 }
 
 // class is what a runner knows of a class of pending entries.
@@ -104,9 +107,12 @@ func (r *runner[Tx]) step(ctx context.Context) {
 func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 	due, p, err := r.due(ctx)
 	if err == nil && len(due) > 0 && r.rate != nil {
-		if err = r.askLimiter(ctx); err == nil { // which can take long
-			limit = 1
-			due, p, err = r.due(ctx)
+		limit = 1
+		if !r.permitted {
+			if err = r.askLimiter(ctx); err == nil { // which can take long
+				r.permitted = true
+				due, p, err = r.due(ctx)
+			}
 		}
 	}
 	switch {
@@ -130,6 +136,7 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 	}
 	p.left = true
 	p.claimed, err = r.claimFrom(ctx, chosen, pass)
+	r.permitted = r.permitted && p.claimed == 0
 	switch {
 	case err != nil:
 		r.databaseFailed(ctx, r.alarms.claim, err)
@@ -314,9 +321,9 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 		delivered.add(key, ledger.Entry{State: state})
 	}
 	slices.Sort(delivered.Later)
-	delivered.More, delivered.RetryAfter = delivered.More || !ended, 0
+	delivered.More, delivered.RetryAfter = true, 0
 	if ended {
-		delivered.More, delivered.RetryAfter = delivered.More || last.left, last.wait
+		delivered.More, delivered.RetryAfter = len(delivered.Later) > 0 || last.left, last.wait
 	}
 	return delivered, err
 }

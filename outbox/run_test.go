@@ -355,6 +355,7 @@ func (c counter) Wait(ctx context.Context) error {
 func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
+		service.always(response{status: 200, body: accept.body, before: func(*http.Request) { time.Sleep(20 * time.Millisecond) }})
 		limiter := counter{make(chan struct{}, 10)}
 		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(limiter))
 		enqueue(t, o, keysOf(5)...)
@@ -418,27 +419,6 @@ func TestNothingIsSentOrLostWhileTheDiskIsFull(t *testing.T) {
 	assert.Equal(t, len(added), service.requests())
 }
 
-func TestNothingIsSentFromADatabaseThatIsReadOnly(t *testing.T) {
-	service, logs := newService(), new(logs)
-	db := openDB(t, "sqlite", filepath.Join(t.TempDir(), "program.db"))
-	db.SetMaxOpenConns(1)
-	store, err := sqlite.New(t.Context(), db)
-	require.NoError(t, err)
-	o := newBox(t, store, service.client(t), []outbox.Option{outbox.Fast(), outbox.WithLogger(logs.logger())})
-	enqueue(t, o, "order")
-	_, err = db.ExecContext(t.Context(), `PRAGMA query_only = ON`)
-	require.NoError(t, err)
-	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "other", Prepared: request(t, "other")})
-	require.ErrorContains(t, err, "readonly")
-	run(t, o)
-	eventually(t, func() bool { return logs.has("cannot claim entries; retrying") })
-	assert.Zero(t, service.requests())
-	_, err = db.ExecContext(t.Context(), `PRAGMA query_only = OFF`)
-	require.NoError(t, err)
-	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
-	assert.Equal(t, 1, service.carriedOut("order"))
-}
-
 func TestRunReturnsTheErrorOfADatabaseThatIsReadOnly(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) {
 		db := openDB(t, "sqlite", filepath.Join(t.TempDir(), "program.db"))
@@ -466,7 +446,8 @@ func TestRunReturnsTheErrorOfADatabaseThatIsReadOnly(t *testing.T) {
 }
 
 func testReadOnly[Tx any](t *testing.T, store *weighed[Tx]) {
-	o := newBox(t, store, newService().client(t), []outbox.Option{outbox.Fast()})
+	service := newService()
+	o := newBox(t, store, service.client(t), []outbox.Option{outbox.Fast()})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- o.Run(ctx) }()
@@ -483,4 +464,5 @@ func testReadOnly[Tx any](t *testing.T, store *weighed[Tx]) {
 	err := <-ended
 	require.ErrorContains(t, err, "outbox: run: the database failed until the end: ")
 	assert.Regexp(t, "read-?only", err)
+	assert.Zero(t, service.requests())
 }

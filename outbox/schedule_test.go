@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +19,6 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/internal/pgtest"
 	"github.com/messaging-go/messaging/outbox/postgres"
-	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
 func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
@@ -309,28 +307,6 @@ func TestOneWrongOperationDoesNotDelayAnother(t *testing.T) {
 	})
 }
 
-func TestNoStatusThatIsAboutTheServiceRejects(t *testing.T) {
-	for _, status := range []int{400, 402, 405, 406, 407, 410, 421, 423, 426, 428, 431, 451, 499} {
-		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			db, service := openFile(t), newService()
-			service.always(response{status: status, body: `<html>`})
-			o := db.new(t, service.client(t), outbox.Fast())
-			enqueue(t, o, keysOf(20)...)
-			run(t, o)
-			eventually(t, func() bool { return service.requests() > 25 })
-			counts, err := o.Counts(t.Context())
-			require.NoError(t, err)
-			assert.Zero(t, counts.Rejected+counts.Unclear)
-			service.always(accept)
-			eventually(t, func() bool {
-				counts, err := o.Counts(t.Context())
-				require.NoError(t, err)
-				return counts.Accepted == 20
-			})
-		})
-	}
-}
-
 func TestAProbeThatAGuardRejectsIsFollowedByTheNextAtOnce(t *testing.T) {
 	db, service := openFile(t), newService()
 	service.always(disconnect)
@@ -376,38 +352,6 @@ func TestRunReturnsInTimeWhateverHangs(t *testing.T) {
 	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
 	cancel()
 	require.EqualError(t, <-ended, "outbox: stopped without waiting any longer; "+
-		"entries whose outcomes are not recorded become unclear")
-}
-
-// hangingDue is a database that hangs when it is asked for what is due.
-type hangingDue struct {
-	ledger.TxLedger[outbox.SQLTx]
-	asked, goOn chan struct{}
-}
-
-func (l *hangingDue) Ledger() ledger.TxLedger[outbox.SQLTx] { return l }
-
-func (l *hangingDue) Due(ctx context.Context, looks []ledger.Look) ([]ledger.Due, error) {
-	due, err := l.TxLedger.Due(context.WithoutCancel(ctx), looks)
-	l.asked <- struct{}{}
-	<-l.goOn
-	return due, err
-}
-
-func TestDeliverDueLeavesADatabaseThatHangsBehind(t *testing.T) {
-	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, store.Close()) })
-	hanging := &hangingDue{store.Ledger(), make(chan struct{}), make(chan struct{})}
-	o := newBox(t, hanging, newService().client(t), []outbox.Option{outbox.Fast(), outbox.WithSendTimeout(time.Second)})
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-hanging.asked
-		cancel()
-	}()
-	_, err = o.DeliverDue(ctx, 1)
-	close(hanging.goOn)
-	require.EqualError(t, err, "outbox: stopped without waiting any longer; "+
 		"entries whose outcomes are not recorded become unclear")
 }
 

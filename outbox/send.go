@@ -152,8 +152,8 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed) 
 		return c.timing.unreadable(entry, err)
 	}
 	until := b.deadline
-	if !entry.NotAfter.IsZero() {
-		until = earlier(until, b.begun.Add(entry.Left))
+	if over := b.begun.Add(entry.Left); !entry.NotAfter.IsZero() && over.Before(until) {
+		until = over
 	}
 	switch {
 	case c.stopped():
@@ -194,13 +194,6 @@ func (c *call[Tx]) returned(b batch, entry *ledger.Claimed) outcome {
 	}
 	return outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: "not begun: " + why, denials: entry.Denials,
 		returned: true}
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // settled calls the function of WithOnSettled.

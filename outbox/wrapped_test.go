@@ -3,7 +3,6 @@ package outbox_test
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
@@ -22,7 +21,6 @@ type faulty struct {
 type faults struct {
 	broken       error // of every call
 	afterClaim   func([]ledger.Claimed) ([]ledger.Claimed, error)
-	emptyClaims  *atomic.Int32 // counts claims that find nothing
 	lateClaim    time.Duration // a claim fails, and is committed that much later
 	beforeSettle func() error
 	recording    func([]ledger.Outcome) error // an error is returned, and nothing is recorded
@@ -47,10 +45,6 @@ func (f *faulty) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claime
 	now := f.get()
 	if now.broken != nil {
 		return nil, now.broken
-	}
-	if now.emptyClaims != nil {
-		now.emptyClaims.Add(1)
-		return nil, nil
 	}
 	if now.lateClaim > 0 {
 		f.late.Go(func() {

@@ -2,7 +2,6 @@ package orms_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"net/http"
@@ -123,36 +122,4 @@ func TestPgxWorksBehindPgBouncer(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2*n+1, counts.Accepted)
 	assert.Equal(t, 2*n+1, service.count())
-}
-
-func TestManyProcessesMigrateBehindPgBouncer(t *testing.T) {
-	schema := pgtest.URL(t)
-	direct, err := pgxpool.New(t.Context(), schema)
-	require.NoError(t, err)
-	defer direct.Close()
-	url := startBouncer(t, schema) + behindPgBouncer
-	var group sync.WaitGroup
-	for i := range 10 {
-		group.Go(func() {
-			if i%2 == 0 {
-				db, err := sql.Open("pgx", url)
-				if assert.NoError(t, err) {
-					defer func() { _ = db.Close() }()
-					assert.NoError(t, outboxpostgres.Migrate(t.Context(), db))
-				}
-				return
-			}
-			pool, err := pgxpool.New(t.Context(), url)
-			if assert.NoError(t, err) {
-				defer pool.Close()
-				assert.NoError(t, outboxpostgres.Migrate(t.Context(), pool))
-			}
-		})
-	}
-	group.Wait()
-	store, err := outboxpostgres.New(t.Context(), direct)
-	require.NoError(t, err)
-	counts, err := store.Ledger().Counts(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, [6]int{}, counts.ByState)
 }

@@ -20,6 +20,7 @@ package outboxriver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -124,14 +125,12 @@ func EnqueueAllTx(ctx context.Context, client *river.Client[pgx.Tx], o *outbox.O
 // ring adds a job if one of the entries can be sent now. The periodic job finds the others when
 // they are due.
 func ring(ctx context.Context, client *river.Client[pgx.Tx], tx pgx.Tx, entries ...outbox.Entry) error {
-	for _, entry := range entries {
-		if entry.State != outbox.Pending || entry.NotBefore.After(entry.EnqueuedAt) {
-			continue
-		}
-		if _, err := client.InsertTx(ctx, tx, doorbell{}, nil); err != nil {
-			return fmt.Errorf("outboxriver: insert job: %w", err)
-		}
+	due := func(e outbox.Entry) bool { return e.State == outbox.Pending && !e.NotBefore.After(e.EnqueuedAt) }
+	if !slices.ContainsFunc(entries, due) {
 		return nil
+	}
+	if _, err := client.InsertTx(ctx, tx, doorbell{}, nil); err != nil {
+		return fmt.Errorf("outboxriver: insert job: %w", err)
 	}
 	return nil
 }

@@ -159,12 +159,6 @@ func otherDatabase(err error) error {
 	return err
 }
 
-// remove deletes entries that the same transaction has added.
-func (l *base) remove(ctx context.Context, q querier, ids []int64) error {
-	return l.run(ctx, q, `DELETE FROM {entry} WHERE id = ANY(ARRAY(SELECT json_array_elements_text($1::text::json)::bigint))`,
-		[]any{asJSON(ids)}, nil)
-}
-
 // addPresent fills in the entries that existed already.
 func (l *base) addPresent(ctx context.Context, q querier, entries []ledger.NewEntry, inserted []ledger.Inserted) error {
 	missing, err := ledger.AddPresent(entries, inserted, func(keys []string) ([]ledger.Inserted, error) {

@@ -25,7 +25,7 @@ type Store struct{ ledger *pgxLedger }
 // SQLStore is the store of an outbox in a Postgres database, for programs that use
 // database/sql or a library on top of it, such as GORM, sqlx or Bun. It is safe for
 // concurrent use, and any number of processes can use the same database.
-type SQLStore struct{ ledger *sqlLedger }
+type SQLStore struct{ ledger *txLedger[ledger.SQLTx] }
 
 // New returns the store in the database of pool. If the tables are missing, the error says
 // to call [Migrate].
@@ -33,7 +33,8 @@ func New(ctx context.Context, pool *pgxpool.Pool) (*Store, error) {
 	if pool == nil {
 		return nil, errors.New("outbox: postgres: pool must not be nil")
 	}
-	l := &pgxLedger{base: base{pool: newPgxPool(pool)}}
+	l := &pgxLedger{txLedger: txLedger[pgx.Tx]{base: base{pool: newPgxPool(pool)},
+		of: func(tx pgx.Tx) (querier, error) { return pgxQuerier{tx}, nil }}}
 	if err := l.open(ctx); err != nil {
 		return nil, fmt.Errorf("outbox: postgres: %w", err)
 	}
@@ -47,7 +48,8 @@ func NewSQL(ctx context.Context, db *sql.DB) (*SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("outbox: postgres: db must not be nil")
 	}
-	l := &sqlLedger{base{pool: newSQLPool(db)}}
+	l := &txLedger[ledger.SQLTx]{base: base{pool: newSQLPool(db)},
+		of: func(tx ledger.SQLTx) (querier, error) { return sqlQuerier{tx}, ledger.CheckTransaction(tx) }}
 	if err := l.open(ctx); err != nil {
 		return nil, fmt.Errorf("outbox: postgres: %w", err)
 	}
@@ -72,9 +74,43 @@ func (s *Store) Ledger() ledger.TxLedger[pgx.Tx] { return s.ledger }
 // Ledger returns the ledger of the store. It is for package outbox.
 func (s *SQLStore) Ledger() ledger.TxLedger[ledger.SQLTx] { return s.ledger }
 
-// pgxLedger implements [ledger.TxLedger] with pgx.
-type pgxLedger struct {
+// txLedger implements [ledger.TxLedger] with the transactions of a library.
+type txLedger[Tx any] struct {
 	base
+	of func(Tx) (querier, error)
+}
+
+// InsertTx implements ledger.TxLedger.
+func (l *txLedger[Tx]) InsertTx(ctx context.Context, tx Tx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
+	q, err := l.of(tx)
+	if err != nil {
+		return nil, err
+	}
+	return l.insert(ctx, q, entries, false)
+}
+
+// RemoveTx implements ledger.TxLedger.
+func (l *txLedger[Tx]) RemoveTx(ctx context.Context, tx Tx, ids []int64) error {
+	q, err := l.of(tx)
+	if err != nil {
+		return err
+	}
+	return l.run(ctx, q, `DELETE FROM {entry} WHERE id = ANY(ARRAY(SELECT json_array_elements_text($1::text::json)::bigint))`,
+		[]any{asJSON(ids)}, nil)
+}
+
+// DismissTx implements ledger.TxLedger.
+func (l *txLedger[Tx]) DismissTx(ctx context.Context, tx Tx, keys []string) ([]ledger.Decision, error) {
+	q, err := l.of(tx)
+	if err != nil {
+		return nil, err
+	}
+	return l.decide(ctx, q, dismissal, keys, `true`)
+}
+
+// pgxLedger is a txLedger that inserts one entry with less work.
+type pgxLedger struct {
+	txLedger[pgx.Tx]
 	one     string // the statement insertOne
 	checked string // marks a connection that is known to belong to the database
 }
@@ -83,7 +119,7 @@ type pgxLedger struct {
 func (l *pgxLedger) InsertTx(ctx context.Context, tx pgx.Tx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
 	conn := tx.Conn()
 	if len(entries) != 1 || conn == nil {
-		return l.insert(ctx, pgxQuerier{tx}, entries, false)
+		return l.txLedger.InsertTx(ctx, tx, entries)
 	}
 	known := conn.PgConn().CustomData()
 	if known[l.checked] == nil {
@@ -102,38 +138,4 @@ func (l *pgxLedger) InsertTx(ctx context.Context, tx pgx.Tx, entries []ledger.Ne
 	}
 	all := []ledger.Inserted{inserted}
 	return all, l.addPresent(ctx, pgxQuerier{tx}, entries, all)
-}
-
-// RemoveTx implements ledger.TxLedger.
-func (l *pgxLedger) RemoveTx(ctx context.Context, tx pgx.Tx, ids []int64) error {
-	return l.remove(ctx, pgxQuerier{tx}, ids)
-}
-
-// DismissTx implements ledger.TxLedger.
-func (l *pgxLedger) DismissTx(ctx context.Context, tx pgx.Tx, keys []string) ([]ledger.Decision, error) {
-	return l.decide(ctx, pgxQuerier{tx}, dismissal, keys, `true`)
-}
-
-// sqlLedger implements [ledger.TxLedger] with database/sql.
-type sqlLedger struct{ base }
-
-// InsertTx implements ledger.TxLedger.
-func (l *sqlLedger) InsertTx(ctx context.Context, tx ledger.SQLTx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
-	if err := ledger.CheckTransaction(tx); err != nil {
-		return nil, err
-	}
-	return l.insert(ctx, sqlQuerier{tx}, entries, false)
-}
-
-// RemoveTx implements ledger.TxLedger.
-func (l *sqlLedger) RemoveTx(ctx context.Context, tx ledger.SQLTx, ids []int64) error {
-	return l.remove(ctx, sqlQuerier{tx}, ids)
-}
-
-// DismissTx implements ledger.TxLedger.
-func (l *sqlLedger) DismissTx(ctx context.Context, tx ledger.SQLTx, keys []string) ([]ledger.Decision, error) {
-	if err := ledger.CheckTransaction(tx); err != nil {
-		return nil, err
-	}
-	return l.decide(ctx, sqlQuerier{tx}, dismissal, keys, `true`)
 }

@@ -184,18 +184,14 @@ func StopOf(ctx context.Context) *Stop {
 func (s *Stop) End() { s.end() }
 
 // Happened reports whether the context has ended, even if the clock has not advanced since.
-func (s *Stop) Happened() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.stopped.IsZero() || s.ctx != nil && s.ctx.Err() != nil
-}
+func (s *Stop) Happened() bool { return s.ctx != nil && s.ctx.Err() != nil }
 
 // Since returns the time since the stop or since then, whichever came later. It returns 0
 // if there was no stop.
 func (s *Stop) Since(then time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped.IsZero() && s.ctx != nil && s.ctx.Err() != nil {
+	if s.stopped.IsZero() && s.Happened() {
 		s.stopped = time.Now()
 	}
 	switch {

@@ -14,16 +14,16 @@ type file struct {
 }
 
 func fileOf(ctx context.Context, conn *sql.Conn) (f file, err error) {
-	var path sql.NullString
-	err = conn.QueryRowContext(ctx, `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&path)
-	if err != nil || path.String == "" {
+	var path string
+	err = conn.QueryRowContext(ctx, `SELECT COALESCE(file, '') FROM pragma_database_list WHERE name = 'main'`).Scan(&path)
+	if err != nil || path == "" {
 		return file{}, err
 	}
-	info, err := os.Stat(path.String)
+	info, err := os.Stat(path)
 	if err != nil {
-		return file{path: path.String}, nil // an address of the driver's own file system
+		return file{path: path}, nil // an address of the driver's own file system
 	}
-	return file{path.String, info}, nil
+	return file{path, info}, nil
 }
 
 var errFileGone = errors.New("the file of the database was removed or replaced while it was open")

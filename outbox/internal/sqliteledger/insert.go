@@ -32,7 +32,7 @@ func (l *Ledger) InsertTx(ctx context.Context, tx ledger.SQLTx, entries []ledger
 
 // RemoveTx implements ledger.TxLedger.
 func (l *Ledger) RemoveTx(ctx context.Context, tx ledger.SQLTx, ids []int64) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM outbox_entry WHERE id IN (`+placeholders(len(ids))+`)`, anySlice(ids)...)
+	_, err := tx.ExecContext(ctx, `DELETE FROM outbox_entry WHERE id IN (SELECT value FROM json_each(?))`, asJSON(ids))
 	return err
 }
 
@@ -98,7 +98,7 @@ func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEnt
 		}
 	}
 	_, err = ledger.AddPresent(entries, inserted, func(keys []string) ([]ledger.Inserted, error) {
-		rows, err := conn.QueryContext(ctx, `SELECT `+entryColumns+`, digest FROM outbox_entry WHERE `+keyIn(keys), anySlice(keys)...)
+		rows, err := conn.QueryContext(ctx, `SELECT `+entryColumns+`, digest FROM outbox_entry WHERE `+inKeys, asJSON(keys))
 		return collect(rows, err, unit.Inserted)
 	})
 	return inserted, err

@@ -309,7 +309,7 @@ func (l *Ledger) none(ctx context.Context, condition string) (none bool, err err
 
 // Find implements ledger.Ledger.
 func (l *Ledger) Find(ctx context.Context, keys []string) ([]ledger.Entry, error) {
-	return query(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+keyIn(keys), anySlice(keys)...)
+	return query(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+inKeys, asJSON(keys))
 }
 
 // Request implements ledger.Ledger.
@@ -437,7 +437,7 @@ func (l *Ledger) decideIn(ctx context.Context, conn ledger.SQLTx, statement stri
 	if err != nil {
 		return nil, err
 	}
-	rows, err = conn.QueryContext(ctx, `SELECT `+entryColumns+` FROM outbox_entry WHERE key IN (SELECT value FROM json_each(?))`, names)
+	rows, err = conn.QueryContext(ctx, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+inKeys, names)
 	found, err := collect(rows, err, scanEntry)
 	if err != nil {
 		return nil, err

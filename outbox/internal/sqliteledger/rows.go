@@ -3,7 +3,6 @@ package sqliteledger
 import (
 	"context"
 	"database/sql"
-	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
@@ -48,15 +47,5 @@ func collect[T any](rows *sql.Rows, err error, scan func(ledger.Scan) (T, error)
 	return found, rows.Err()
 }
 
-// keyIn returns the condition that the key is one of keys. The keys are its parameters.
-func keyIn(keys []string) string { return `key IN (` + placeholders(len(keys)) + `)` }
-
-func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
-
-func anySlice[T any](values []T) []any {
-	converted := make([]any, len(values))
-	for i, value := range values {
-		converted[i] = value
-	}
-	return converted
-}
+// inKeys is the condition that the key is one of a list of JSON, the first parameter.
+const inKeys = `key IN (SELECT value FROM json_each(?1))`

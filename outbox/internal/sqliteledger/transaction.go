@@ -89,15 +89,10 @@ func (l *Ledger) whileUsable(ctx context.Context, fn func() error) error {
 
 // begin waits for the write lock.
 func begin(ctx context.Context, conn *sql.Conn) error {
-	start := time.Now()
-	err := whileBusy(ctx, func() error {
+	return whileBusy(ctx, func() error {
 		_, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE")
 		return err
 	})
-	if waited := time.Since(start).Round(time.Second); err != nil && waited > 0 {
-		err = fmt.Errorf("waited %s for the write lock of the database: %w", waited, err)
-	}
-	return err
 }
 
 // whileBusy retries fn while another connection holds a lock. The context cannot
