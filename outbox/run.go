@@ -51,16 +51,14 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 // runner claims what is due, for Run and DeliverDue. Only its loop uses it.
 type runner[Tx any] struct {
 	*call[Tx]
-	classes  map[ledger.Class]*class
-	looked   time.Time // when every class was last looked at from its start
-	turn     int       // counts the claims
-	favored  int       // how many entries were claimed from the first lane while others were due
-	failures int       // of the database, in a row
-	failure  error     // the last of them
-	closed   bool      // the store is closed
-	// permitted is true if the limiter has permitted a request for which nothing was claimed
-	// yet.
-	permitted bool
+	classes   map[ledger.Class]*class
+	looked    time.Time // when every class was last looked at from its start
+	turn      int       // counts the claims
+	favored   int       // how many entries were claimed from the first lane while others were due
+	failures  int       // of the database, in a row
+	failure   error     // the last of them
+	closed    bool      // the store is closed
+	permitted bool      // by the limiter, a request for which nothing was claimed yet
 }
 
 // class is what a runner knows of a class of pending entries.

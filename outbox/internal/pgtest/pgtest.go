@@ -3,6 +3,7 @@
 package pgtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -20,16 +21,11 @@ import (
 // server on loopback port 5432 is used.
 const Variable = "MESSAGING_TEST_POSTGRES"
 
-const otherwise = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
-
 // URL returns the URL of a new schema, which is dropped at the end of the test. If there
 // is no server, the test is skipped, or fails if the variable CI is set.
 func URL(t testing.TB) string {
 	t.Helper()
-	server := os.Getenv(Variable)
-	if server == "" {
-		server = otherwise
-	}
+	server := cmp.Or(os.Getenv(Variable), "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable")
 	schema := "outbox_test_" + strings.ToLower(rand.Text())
 	if err := execute(server, "CREATE SCHEMA "+schema); err != nil {
 		if os.Getenv("CI") != "" {

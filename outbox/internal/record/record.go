@@ -166,8 +166,10 @@ func (r *Recorder) giveUp(batch []*recording, err error) (left []*recording) {
 
 // Stop knows when a context ended.
 type Stop struct {
+	// End gives up the notice of the end of the context.
+	End func() bool
+
 	ctx context.Context // nil if there is no stop
-	end func() bool
 
 	mu      sync.Mutex
 	stopped time.Time
@@ -176,12 +178,9 @@ type Stop struct {
 // StopOf notes the time at which a context ends, until End is called.
 func StopOf(ctx context.Context) *Stop {
 	s := &Stop{ctx: ctx}
-	s.end = context.AfterFunc(ctx, func() { s.Since(time.Time{}) })
+	s.End = context.AfterFunc(ctx, func() { s.Since(time.Time{}) })
 	return s
 }
-
-// End gives up the notice of the end of the context.
-func (s *Stop) End() { s.end() }
 
 // Happened reports whether the context has ended, even if the clock has not advanced since.
 func (s *Stop) Happened() bool { return s.ctx != nil && s.ctx.Err() != nil }
