@@ -80,8 +80,8 @@ var tables = []report.Table{
 
 // parts returns all parts.
 func parts(quick bool, server, dir string) []report.Part {
-	hurt := faults.Lab{Server: server, Dir: dir, Entries: 20_000, Times: 20}
-	compare := sidebyside.Lab{Server: server, Dir: dir, Entries: 20_000, Kills: 20, Callers: 16, Commits: 4 * time.Second}
+	hurt := faults.Lab{Server: server, Dir: dir, Entries: 10_000, Times: 20}
+	compare := sidebyside.Lab{Server: server, Dir: dir, Entries: 10_000, Kills: 20, Callers: 16, Commits: 4 * time.Second}
 	measure := rates.Lab{Server: server, Dir: dir, Warm: 2 * time.Second, Window: 5 * time.Second, Processes: 8, Entries: 10_000_000,
 		Deliveries: 2_000_000}
 	if quick {

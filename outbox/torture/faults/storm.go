@@ -20,7 +20,7 @@ const maxRounds = 10
 // storm pauses workers for longer than their leases, while their entries are resent with
 // care. It does so on Postgres: a paused worker could hold the lock of a SQLite file.
 func (l Lab) storm(ctx context.Context, name string, slow bool) ([]report.Row, error) {
-	victims, least := 4, l.Entries/20
+	victims, least := 4, l.Entries/10
 	if least < 1000 {
 		victims = 1
 	}
