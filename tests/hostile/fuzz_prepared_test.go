@@ -38,6 +38,8 @@ func addSeeds(f *testing.F, add func(operation, body string)) {
 	}
 }
 
+// What ParsePrepared takes is kept as it is, and whoever encoding/json finds in the body is
+// among the recipients, or there is an error.
 func FuzzStoredPrepared(f *testing.F) {
 	addSeeds(f, func(operation, body string) { f.Add(operation, []byte(body)) })
 	f.Fuzz(func(t *testing.T, operation string, body []byte) {
@@ -46,20 +48,8 @@ func FuzzStoredPrepared(f *testing.F) {
 			require.NotContains(t, err.Error(), "\n")
 			return
 		}
-		require.True(t, json.Valid(p.Body()))
 		require.Equal(t, operation, p.Operation())
 		require.Equal(t, string(body), string(p.Body()))
-	})
-}
-
-// Whoever encoding/json finds in a body is among the recipients, or there is an error.
-func FuzzRecipients(f *testing.F) {
-	addSeeds(f, func(operation, body string) { f.Add(operation, []byte(body)) })
-	f.Fuzz(func(t *testing.T, operation string, body []byte) {
-		p, err := messaging.ParsePrepared(operation, body)
-		if err != nil {
-			return
-		}
 		found, err := p.Recipients()
 		if err != nil {
 			require.Equal(t, messaging.Recipients{}, found)

@@ -56,7 +56,6 @@ func hostileConnections() []hostileRow {
 		{"a connection that ends before the request is read", join(
 			closedEarly().read(lost, 0, 0).check(tookConnections(3)),
 			closedEarly().send(lost, 0, 0).check(tookConnections(1)),
-			custom(testConnectionThatIsClosedAtOnce),
 			onConnections(faultserver.Script{faultserver.ReadBytes(64 << 10), faultserver.Reset}).sending(sendLongBroadcast).send(lost, 0,
 				0).check(tookConnections(1)),
 		)},
@@ -66,10 +65,7 @@ func hostileConnections() []hostileRow {
 			afterActing(faultserver.Hang).withShortTimeout().check(errorIs(messaging.ErrAttemptTimeout)),
 			afterActing(faultserver.Write("SSH-2.0-OpenSSH_9.6\r\n\r\n")),
 		).read(lost, 3, 3).send(lost, 1, 1)},
-		{"a connection that was idle, and is closed by the server", join(
-			custom(testRequestOnAClosingConnection),
-			custom(testRequestAfterAConnectionWasClosed),
-		)},
+		{"a connection that was idle, and is closed by the server", custom(testRequestOnAClosingConnection)},
 		{"HTTP/2 resets that net/http answers with the same request, without end", join(
 			forEach(http2RetryableErrors(), func(invitation faultserver.Step) hostileCases {
 				return custom(func(t *testing.T) { testReadIsCutOff(t, invitation) })
@@ -128,27 +124,6 @@ func servedOverTLS(steps ...faultserver.Step) hostileCases {
 }
 
 func inAThousandYears() time.Time { return time.Now().AddDate(1000, 0, 0) }
-
-// testConnectionThatIsClosedAtOnce allows for both ends of a race: the client may have begun
-// to write when it notices that the connection is closed, or not. A send of which nothing was
-// written is not sent, so it is tried again.
-func testConnectionThatIsClosedAtOnce(t *testing.T) {
-	const attempts = 3
-	server := faultserver.Start(t, faultserver.Script{faultserver.Close})
-	client := newHostileClient(t, server)
-	_, err := listCustomers(t.Context(), client)
-	requireOutcome(t, lost, err)
-	assert.Equal(t, attempts, server.Connections())
-
-	_, err = sendBroadcast(t.Context(), client)
-	want := lost
-	if messaging.DeliveryOf(err) == messaging.DeliveryNotSent {
-		want = unsent
-	}
-	requireOutcome(t, want, err)
-	assert.LessOrEqual(t, server.Connections(), 2*attempts)
-	requireCounts(t, server, 0, 0)
-}
 
 // closedEarly are connections that end before a request has arrived.
 func closedEarly() hostileCases {
@@ -281,22 +256,6 @@ func testRequestOnAClosingConnection(t *testing.T) {
 			requireCounts(t, server, call.requests, call.acted)
 		})
 	}
-}
-
-// testRequestAfterAConnectionWasClosed allows for both ends of a race: the client
-// may have noticed that the connection is closed, or not.
-func testRequestAfterAConnectionWasClosed(t *testing.T) {
-	yes := faultserver.Respond(http.StatusOK, scripted.Success)
-	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, yes, faultserver.Close}, acting(yes))
-	client := newHostileClient(t, server)
-	_, err := sendBroadcast(t.Context(), client)
-	requireOutcome(t, succeeds, err)
-	if _, err = sendBroadcast(t.Context(), client); err == nil {
-		requireCounts(t, server, 2, 2)
-		return
-	}
-	requireOutcome(t, lost, err)
-	requireCounts(t, server, 1, 1)
 }
 
 func newHostileClient(t *testing.T, server *faultserver.Server) *messaging.Client {

@@ -408,21 +408,3 @@ func TestSecretsAreHiddenInAValidationError(t *testing.T) {
 		})
 	}
 }
-
-// A panic of the user's transport passes through unchanged.
-func TestSecretsAreNotAddedToAPanic(t *testing.T) {
-	errBug := errors.New("a bug of the user's")
-	for name, call := range callsWithSecrets {
-		t.Run(name, func(t *testing.T) {
-			s := newSearched(t, "https://api.example.com",
-				&scripted.Transport{Scenes: []scripted.Scene{func(*http.Request) (*http.Response, error) { panic(errBug) }}})
-			recovered := func() (value any) {
-				defer func() { value = recover() }()
-				_ = call(t.Context(), s.client)
-				return nil
-			}()
-			assert.Same(t, errBug, recovered)
-			s.searchLogAndClient(t)
-		})
-	}
-}
