@@ -28,6 +28,8 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/cli"
 )
 
+const isLive = `document.querySelector("#live").dataset.state === "on"`
+
 // browser is the context of a running Chromium.
 var browser context.Context
 
@@ -61,32 +63,41 @@ func run(m *testing.M) (status int, err error) {
 		fmt.Println("SKIPPED:", err)
 		return 0, nil
 	}
-	var stop context.CancelFunc
-	if browser, stop, err = startBrowser(path, chromedp.Flag("host-resolver-rules", "MAP "+otherName+" 127.0.0.1")); err != nil {
+	folder, err := os.MkdirTemp("", "browsertest")
+	if err != nil {
 		return 1, err
 	}
-	defer stop()
-	return m.Run(), nil
+	defer os.RemoveAll(folder)
+	log := filepath.Join(folder, "net.json")
+	stop, err := startBrowser(path, log)
+	if err != nil {
+		return 1, err
+	}
+	status = m.Run()
+	stop()
+	return status, checkLookups(log)
 }
 
-// startBrowser starts a browser that makes no requests by itself.
-func startBrowser(path string, more ...chromedp.ExecAllocatorOption) (context.Context, context.CancelFunc, error) {
+// startBrowser starts the browser of all tests, which makes no requests by itself. All names
+// that it looks up lead to this machine, and are in the log when it has stopped.
+func startBrowser(path, log string) (stop func(), err error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 800),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("log-net-log", log),
+		chromedp.Flag("host-resolver-rules", "MAP "+otherName+" 127.0.0.1, MAP *."+hostileName+" 127.0.0.1, MAP *."+naiveName+" 127.0.0.1"))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
-	started, cancel := chromedp.NewContext(allocator)
-	end := func() {
-		cancel()
-		stop()
+	allocator, stopAll := chromedp.NewExecAllocator(context.Background(), options...)
+	browser, _ = chromedp.NewContext(allocator)
+	if err := chromedp.Do(browser, chromedp.Navigate("about:blank")); err != nil {
+		stopAll()
+		return nil, fmt.Errorf("cannot start %s: %w", path, err)
 	}
-	if err := chromedp.Do(started, chromedp.Navigate("about:blank")); err != nil {
-		end()
-		return nil, nil, fmt.Errorf("cannot start %s: %w", path, err)
-	}
-	return started, end, nil
+	return func() {
+		_ = chromedp.Cancel(browser) // its end is seen in the log
+		stopAll()
+	}, nil
 }
 
 func findBrowser() (string, error) {
@@ -183,11 +194,6 @@ type tab struct {
 // openTab opens a page in a new tab, with the width and the color scheme.
 func openTab(t testing.TB, url string, width int64, scheme string) *tab {
 	t.Helper()
-	return openTabIn(t, browser, url, width, scheme)
-}
-
-func openTabIn(t testing.TB, browser context.Context, url string, width int64, scheme string) *tab {
-	t.Helper()
 	p := &tab{t: t}
 	p.ctx, p.close = chromedp.NewContext(browser)
 	t.Cleanup(p.close)
@@ -204,21 +210,53 @@ func openTabIn(t testing.TB, browser context.Context, url string, width int64, s
 			}
 		}
 	}()
-	height := int64(800)
-	if width < 500 {
-		height = 780
-	}
-	p.do(chromedp.EmulateViewport(width, height))
-	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-	require.NoError(t, err)
+	p.do(chromedp.EmulateViewport(width, 800))
+	p.emulate("prefers-color-scheme", scheme)
 	p.open(url)
+	if strings.HasPrefix(url, "http:") {
+		p.until(isLive)
+	}
 	return p
+}
+
+// emulate sets a feature of the media, such as the color scheme.
+func (p *tab) emulate(feature, value string) {
+	p.t.Helper()
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: feature, Value: value}}})
+	require.NoError(p.t, err)
 }
 
 func (p *tab) open(url string) {
 	p.t.Helper()
 	p.do(chromedp.Navigate(url))
+}
+
+// show opens a page of a sandbox, and waits until it is live.
+func (p *tab) show(url string) {
+	p.t.Helper()
+	p.open(url)
+	p.until(isLive)
+}
+
+// edit types into a field of the page.
+func (p *tab) edit(selector, text string) {
+	p.t.Helper()
+	eval[bool](p, fmt.Sprintf(`((field) => { field.value = %q; return field.dispatchEvent(new Event("input")) })(
+		document.querySelector(%q))`, text, selector))
+}
+
+// reload loads the page again.
+func (p *tab) reload() {
+	p.t.Helper()
+	eval[bool](p, `(window.left = true, location.reload(), true)`)
+	p.until(`!window.left && ` + isLive)
+}
+
+// is requires that an expression is true in the page.
+func (p *tab) is(expression string) {
+	p.t.Helper()
+	assert.True(p.t, eval[bool](p, "Boolean("+expression+")"), expression)
 }
 
 // patience only ends a test that hangs.

@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"testing"
 
@@ -56,5 +57,21 @@ func sendSome(t testing.TB, b *box) {
 	b.send("POST", emailPath, email(t, "We have moved", string(message)))
 	for range 4 {
 		b.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z"))
+	}
+}
+
+// startBoxWithRows starts a sandbox with a list that is longer than a window.
+func startBoxWithRows(t *testing.T) *box {
+	t.Helper()
+	b := startBox(t, "--seed", "demo")
+	b.sendMany(40)
+	return b
+}
+
+// sendMany sends triggers for different customers.
+func (b *box) sendMany(n int) {
+	b.t.Helper()
+	for i := range n {
+		require.Equal(b.t, 200, b.send("POST", triggerPath, trigger(fmt.Sprintf("c%d@example.com", i), "2026-12-01T09:00:00Z")))
 	}
 }

@@ -1,0 +1,195 @@
+package browsertest
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+)
+
+const (
+	listIsShown   = `document.querySelector("#list").offsetHeight > 0 && document.querySelector("#detail").offsetHeight === 0`
+	detailIsShown = `document.querySelector("#list").offsetHeight === 0 && document.querySelector("#detail").offsetHeight > 0`
+)
+
+// at is the expression for a page that is live.
+func at(path string) string {
+	return isLive + fmt.Sprintf(` && location.pathname + location.search === %q`, path)
+}
+
+func TestKeyboardAloneIsEnough(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	sendSome(t, b)
+	p := openTab(t, b.ui, 1280, "light")
+	p.press("j")
+	p.until(at("/requests/14"))
+	for number := 13; number >= 10; number-- {
+		p.press("j")
+		p.until(at(fmt.Sprintf("/requests/%d", number)) +
+			fmt.Sprintf(` && document.querySelector(".row[aria-current]").dataset.number === "%d"`, number))
+	}
+	p.until(`document.querySelector("#detail h1").textContent === "We have moved"`)
+	p.press("k")
+	p.until(at("/requests/11"))
+	p.press("]")
+	p.until(at("/requests/11?tab=exchange"))
+	p.press("j")
+	p.until(at("/requests/10?tab=exchange") + ` && document.querySelector(".tabs [aria-current]").dataset.tab === "exchange"`)
+	for _, tab := range []string{"diff", "copy", "replay"} {
+		p.press("]")
+		p.until(at("/requests/10?tab="+tab) + ` && document.querySelector(".actions [aria-current]")?.dataset.tab === "` + tab + `"`)
+	}
+	p.press("Escape") // leads to the request, and not to the list
+	p.until(at("/requests/10?tab=preview"))
+	p.press("]")
+	p.until(at("/requests/10?tab=source"))
+	p.press("[")
+	p.until(at("/requests/10?tab=preview"))
+	p.press("d")
+	p.until(at("/requests/10?tab=diff"))
+
+	p.press("/")
+	p.until(`document.activeElement.name === "q"`)
+	p.typeText("has:skipped")
+	p.press("Enter")
+	p.until(at("/?q=has%3Askipped") + ` && ` + rowCount + ` === 1`)
+	p.press("j")
+	p.until(at("/requests/9?q=has%3Askipped"))
+	p.until(`document.querySelector("tr.why").textContent.includes("21.11.2026")`)
+	p.press("Escape")
+	p.until(at("/?q=has%3Askipped") + ` && document.activeElement.dataset.number === "9"`)
+	p.press("Escape")
+	p.until(at("/") + ` && ` + rowCount + ` > 1`)
+
+	p.press("f")
+	p.until(at("/faults"))
+	p.do(chromedp.Focus(chromedp.CSS(`[name=preset]`)))
+	p.press("Enter")
+	p.until(at("/faults") + ` && document.querySelectorAll("#live-part tbody tr:not(.used-up)").length === 1 &&
+		document.activeElement.id === "live-part"`)
+	assert.Zero(t, b.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z")), "the response is lost")
+	p.until(`document.querySelector("#live-part").textContent.includes("every request is served")`)
+
+	p.press("r")
+	p.until(`document.querySelector("#reset").open && document.activeElement.textContent === "Cancel"`)
+	for _, cancel := range []string{"Escape", "Enter"} {
+		p.press(cancel)
+		p.until(`!document.querySelector("#reset").open`)
+		p.press("r")
+		p.until(`document.activeElement.textContent === "Cancel"`)
+	}
+	p.do(chromedp.Focus(chromedp.CSS(`#reset [value=history]`)))
+	p.press("Enter")
+	p.until(at("/") + ` && ` + rowCount + ` === 0`)
+	p.press("?")
+	p.until(at("/help"))
+	assert.Empty(t, p.consoleErrors(), "such as what the policy of the page blocks")
+}
+
+func TestEachKeyMovesExactlyOneRowHoweverFastItIsPressed(t *testing.T) {
+	b := startBoxWithRows(t)
+	p := openTab(t, b.ui+"/requests/40", 1280, "light")
+	for range 12 {
+		p.press("j")
+	}
+	p.until(`location.pathname === "/requests/28"`)
+	b.send("POST", triggerPath, trigger("new@example.com", "2026-12-01T09:00:00Z"))
+	p.until(`document.querySelector('.row[data-number="41"]')`)
+	for range 3 {
+		p.press("k")
+	}
+	p.until(`location.pathname === "/requests/31" && document.querySelectorAll("#rows > [aria-current]").length === 1 &&
+		document.querySelector("#rows > [aria-current]").dataset.number === "31"`)
+}
+
+// TestTheSettingsOfABrowserStay has the theme and the shortcuts.
+func TestTheSettingsOfABrowserStay(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui+"/help", 1280, "light")
+	const background = `getComputedStyle(document.body).backgroundColor`
+	light := eval[string](p, background)
+	eval[bool](p, `((theme) => { theme.value = "dark"; return theme.dispatchEvent(new Event("change", { bubbles: true })) })(
+		document.querySelector("[data-setting=theme]"))`)
+	p.until(background + ` !== ` + strconv.Quote(light))
+	p.click("#shortcuts")
+	p.press("f")
+	p.show(b.ui)
+	p.is(background + ` !== ` + strconv.Quote(light))
+	for _, key := range []string{"r", "f", "?"} {
+		p.press(key)
+	}
+	p.is(`location.pathname === "/" && !document.querySelector("#reset").open`)
+	p.show(b.ui + "/help")
+	p.is(`!document.querySelector("#shortcuts").checked`)
+	p.click("#shortcuts")
+	p.press("f")
+	p.until(`location.pathname === "/faults"`)
+}
+
+// TestEnterGoesIntoTheRequest holds that the tab key need not pass a hundred rows to reach it.
+func TestEnterGoesIntoTheRequest(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	for range 3 {
+		b.send("GET", "/v1/events", "")
+	}
+	for _, width := range []int64{390, 1280} {
+		p := openTab(t, b.ui, width, "light")
+		if width < 900 {
+			for _, number := range []string{"3", "2"} {
+				p.press("j")
+				p.until(fmt.Sprintf(`document.activeElement.dataset.number === "%s"`, number))
+			}
+		} else {
+			eval[bool](p, `(document.querySelector("#rows .row:nth-of-type(2)").focus(), true)`)
+		}
+		p.press("Enter")
+		p.until(`location.pathname === "/requests/2" && document.activeElement.id === "detail"`)
+		p.press("Escape")
+		p.until(`location.pathname === "/" && document.activeElement.dataset.number === "2"`)
+		p.close()
+	}
+}
+
+// TestEveryWayBackLeadsToTheRow leaves a detail by its link, by a key and by the button of
+// the browser.
+func TestEveryWayBackLeadsToTheRow(t *testing.T) {
+	b := startBoxWithRows(t)
+	ways := map[string]func(*tab){
+		"link":    func(p *tab) { p.click(".back") },
+		"key":     func(p *tab) { p.press("Escape") },
+		"browser": func(p *tab) { p.do(chromedp.NavigateBack()) },
+	}
+	for width, names := range map[int64][]string{390: {"link", "key", "browser"}, 900: {"link"}} {
+		for _, name := range names {
+			p := openTab(t, b.ui, width, "light")
+			p.is(listIsShown)
+			eval[bool](p, `(document.querySelector(".row[data-number='9']").scrollIntoView({ block: "center" }), true)`)
+			top, entries := eval[float64](p, `scrollY`), eval[int](p, `history.length`)
+			assert.Positive(t, top)
+			p.click(`.row[data-number="9"]`)
+			p.until(detailIsShown + ` && document.activeElement.id === "detail"`)
+			p.is(`document.querySelector(".back").getBoundingClientRect().top >= 0`)
+			if name != "browser" { // which shows the views one by one
+				p.click(`[data-tab=exchange]`)
+				p.until(`location.search === "?tab=exchange"`)
+				entries++
+			}
+			ways[name](p)
+			p.until(listIsShown + ` && location.href === "` + b.ui + `/" && document.activeElement.dataset.number === "9"`)
+			assert.InDelta(t, top, eval[float64](p, `scrollY`), 1, "%s at %d px", name, width)
+			assert.Equal(t, entries+1, eval[int](p, `history.length`), "%s at %d px adds nothing to the history", name, width)
+			p.close()
+		}
+	}
+	p := openTab(t, b.ui+"/requests/9?q=to:example.com", 390, "light")
+	p.click(`[data-step="1"]`)
+	p.until(`location.pathname === "/requests/8" && ` + detailIsShown)
+	p.press("Escape")
+	p.until(listIsShown + ` && location.pathname + location.search === "/?q=to%3Aexample.com" ` +
+		`&& document.activeElement.dataset.number === "8"`)
+	p.show(b.ui + "/customers/3")
+	p.click(".back")
+	p.until(listIsShown + ` && location.pathname === "/customers" && document.activeElement.pathname === "/customers/3"`)
+}
