@@ -44,8 +44,12 @@ func compare(store *history.Store, e *history.Entry, with int) comparison {
 	unified := string(diff.Diff("", []byte(exchangeText(other)), "", []byte(exchangeText(e))))
 	_, changes, _ := strings.Cut(unified, "+++ \n")
 	for line := range strings.Lines(changes) {
-		class := map[byte]string{'+': "add", '-': "del", '@': "skip"}[line[0]]
-		view.Lines = append(view.Lines, part{class, strings.TrimSuffix(line[1:], "\n")})
+		switch {
+		case line[0] != '@':
+			view.Lines = append(view.Lines, part{map[byte]string{'+': "add", '-': "del"}[line[0]], strings.TrimSuffix(line[1:], "\n")})
+		case len(view.Lines) > 0: // lines that both have are left out
+			view.Lines = append(view.Lines, part{"skip", ""})
+		}
 	}
 	switch {
 	case len(view.Lines) > 0:
