@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -87,36 +86,79 @@ func (d *decision) run(ctx context.Context, b *box, keys []string) error {
 			return err
 		}
 	}
-	s := &selection{box: b, states: d.filter.states, filter: filter, keys: slices.Compact(slices.Sorted(slices.Values(keys)))}
-	if err := s.look(ctx); err != nil {
+	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
+	find := func() ([]chosen, error) { return d.find(ctx, b, filter, keys) }
+	shown, err := find()
+	if err != nil {
 		return err
 	}
-	if len(s.attempts) == 0 {
+	if len(shown) == 0 {
 		d.printer.Note("no entry can be changed; nothing to do")
 		return d.report(outbox.Decided{})
 	}
 	title := strings.ToUpper(d.name[:1]) + d.name[1:]
-	if err := d.expect.Decide(ctx, d.printer, d.plan(title, s), len(s.attempts), title+" "+words.Entries(len(s.attempts))+"?",
+	if err := d.expect.Decide(ctx, d.printer, d.plan(title, b, shown), len(shown), title+" "+words.Entries(len(shown))+"?",
 		!b.isSandbox()); err != nil {
 		return err
 	}
-	return d.carryOut(ctx, s)
+	return d.carryOut(ctx, b, shown, find)
 }
 
-func (d *decision) plan(title string, s *selection) *confirm.Plan {
-	plan := confirm.NewOfflinePlan(title + " entries of " + s.ledger.Title)
-	plan.Add("service", s.service())
-	for _, state := range s.states {
-		if n := s.byState[state]; n > 0 {
+// chosen is an entry to decide about, as it was shown.
+type chosen struct {
+	key      string
+	state    outbox.State
+	attempts int
+}
+
+// find returns the entries that can be changed now: those with the keys or, without any, those that the filter selects.
+func (d *decision) find(ctx context.Context, b *box, filter outbox.Filter, keys []string) (found []chosen, err error) {
+	for _, key := range keys {
+		e, err := b.Get(ctx, key)
+		if errors.Is(err, outbox.ErrNoEntry) {
+			err = exit.With(exit.NotFound, "%s has no entry with the key %q; nothing was changed", b.ledger.Title, key)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(d.filter.states, e.State) {
+			found = append(found, chosen{key, e.State, e.Attempts})
+		}
+	}
+	if len(keys) > 0 {
+		return found, nil
+	}
+	for e, err := range b.List(ctx, filter) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, chosen{e.Key, e.State, e.Attempts})
+	}
+	return found, nil
+}
+
+func (d *decision) plan(title string, b *box, shown []chosen) *confirm.Plan {
+	const listed = 5
+	var keys []string
+	byState := map[outbox.State]int{}
+	for i, e := range shown {
+		if byState[e.state]++; i < listed {
+			keys = append(keys, e.key)
+		}
+	}
+	plan := confirm.NewOfflinePlan(title + " entries of " + b.ledger.Title)
+	plan.Add("service", b.service())
+	for _, state := range d.filter.states {
+		if n := byState[state]; n > 0 {
 			plan.Add(string(state), words.Thousands(n))
 		}
 	}
-	shown := strings.Join(s.first, ", ")
-	if more := len(s.attempts) - len(s.first); more > 0 {
-		shown += " and " + words.Thousands(more) + " more"
+	text := strings.Join(keys, ", ")
+	if more := len(shown) - listed; more > 0 {
+		text += " and " + words.Thousands(more) + " more"
 	}
-	plan.Add("keys", shown)
-	if n := s.byState[outbox.Unclear]; d.sends && n > 0 {
+	plan.Add("keys", text)
+	if n := byState[outbox.Unclear]; d.sends && n > 0 {
 		plan.Add("note", words.Entries(n)+" may have been carried out, and could be carried out twice; look first: "+
 			d.ledgerFlag.command("list", "--state", "unclear"))
 	} else if !d.sends {
@@ -125,35 +167,41 @@ func (d *decision) plan(title string, s *selection) *confirm.Plan {
 	return plan
 }
 
-// selectedBatch is how many entries are decided about together.
-const selectedBatch = 500
-
-// carryOut decides about what was shown. An entry that has changed since then is skipped.
-func (d *decision) carryOut(ctx context.Context, s *selection) error {
-	keys, err := s.unchanged(ctx)
+// carryOut decides about what was shown. An entry that has changed since then is skipped: one that was sent again may have been
+// carried out again.
+func (d *decision) carryOut(ctx context.Context, b *box, shown []chosen, find func() ([]chosen, error)) error {
+	now, err := find()
 	if err != nil {
 		return err
 	}
-	var done outbox.Decided
-	for batch := range slices.Chunk(keys, selectedBatch) {
-		decisions, err := d.decide(s.box, ctx, batch...)
-		for _, each := range decisions {
-			if each.Changed {
-				done.Changed++
-			} else if each.RetryAt.After(done.RetryAt) {
-				done.RetryAt = each.RetryAt
-			}
-		}
-		if err != nil && done.Changed > 0 {
-			return exit.With(exit.PartlyDone, "%w; %s changed before; run the command again", err, words.Entries(done.Changed))
-		}
-		if err != nil {
-			return err
+	same := map[chosen]bool{}
+	for _, e := range now {
+		same[e] = true
+	}
+	var keys []string
+	for _, e := range shown {
+		if same[e] {
+			keys = append(keys, e.key)
 		}
 	}
-	done.Skipped = len(s.attempts) - done.Changed
+	decisions, err := d.decide(b, ctx, keys...)
+	var done outbox.Decided
+	for _, each := range decisions {
+		if each.Changed {
+			done.Changed++
+		} else if each.RetryAt.After(done.RetryAt) {
+			done.RetryAt = each.RetryAt
+		}
+	}
+	if err != nil && done.Changed > 0 {
+		return exit.With(exit.PartlyDone, "%w; %s changed before; run the command again", err, words.Entries(done.Changed))
+	}
+	if err != nil {
+		return err
+	}
+	done.Skipped = len(shown) - done.Changed
 	if d.sends && done.Changed > 0 {
-		if err := d.noteNext(ctx, s.box); err != nil {
+		if err := d.noteNext(ctx, b); err != nil {
 			return err
 		}
 	}
@@ -180,64 +228,4 @@ func (d *decision) report(done outbox.Decided) error {
 		return exit.With(exit.PartlyDone, "%s skipped, which have changed since they were shown, or can never be sent again",
 			words.Entries(done.Skipped))
 	}
-}
-
-// selection is the entries that the operator decides about: those that a filter selects, or those with the keys.
-type selection struct {
-	*box
-	states []outbox.State // that can be changed
-	filter outbox.Filter
-	keys   []string
-
-	attempts map[int64]int // of each entry, by its id
-	byState  map[outbox.State]int
-	first    []string // keys, for the plan
-}
-
-// all ranges over the entries that can be changed now.
-func (s *selection) all(ctx context.Context) iter.Seq2[outbox.Entry, error] {
-	return func(yield func(outbox.Entry, error) bool) {
-		for _, key := range s.keys {
-			e, err := s.Get(ctx, key)
-			if errors.Is(err, outbox.ErrNoEntry) {
-				err = exit.With(exit.NotFound, "%s has no entry with the key %q; nothing was changed", s.ledger.Title, key)
-			}
-			if (err != nil || slices.Contains(s.states, e.State)) && !yield(e, err) {
-				return
-			}
-		}
-		if len(s.keys) == 0 { // the filter selects a state that can be changed
-			s.List(ctx, s.filter)(yield)
-		}
-	}
-}
-
-// look remembers the entries.
-func (s *selection) look(ctx context.Context) error {
-	const shown = 5
-	s.attempts, s.byState = map[int64]int{}, map[outbox.State]int{}
-	for e, err := range s.all(ctx) {
-		if err != nil {
-			return err
-		}
-		s.attempts[e.ID] = e.Attempts
-		if s.byState[e.State]++; len(s.first) < shown {
-			s.first = append(s.first, e.Key)
-		}
-	}
-	return nil
-}
-
-// unchanged returns the keys of the entries that are as they were shown: one that was sent again since then may have been
-// carried out again.
-func (s *selection) unchanged(ctx context.Context) (keys []string, err error) {
-	for e, err := range s.all(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if attempts, shown := s.attempts[e.ID]; shown && attempts == e.Attempts {
-			keys = append(keys, e.Key)
-		}
-	}
-	return keys, nil
 }

@@ -50,7 +50,7 @@ func newEncoder[T any](records Records[T], options Options) (encode encoder[T], 
 		if slices.Contains(options.Columns, extra) {
 			return nil, nil, usage("%q is a column of CSV; JSON Lines has its members beside the others", extra)
 		}
-		e := &jsonEncoder[T]{wire.NewWriter(), records, columns, options.Columns == nil}
+		e := &jsonEncoder[T]{line: wire.NewWriter(), records: records, columns: columns, isWhole: options.Columns == nil}
 		return e.append, nil, nil
 	}
 	e := csvEncoder[T]{columns, options.SpreadsheetSafe}
@@ -149,12 +149,13 @@ func isFormula(cell []byte) bool {
 // long.
 type jsonEncoder[T any] struct {
 	line    *wire.Writer
+	lines   bytes.Buffer // what append was called with, so that it needs no memory for it
 	records Records[T]
 	columns []column[T]
 	isWhole bool // no column is left out
 }
 
-func (e jsonEncoder[T]) append(lines []byte, record *T) ([]byte, error) {
+func (e *jsonEncoder[T]) append(lines []byte, record *T) ([]byte, error) {
 	members := e.records.extra(record)
 	e.line.Begin()
 	for _, c := range e.columns {
@@ -172,13 +173,13 @@ func (e jsonEncoder[T]) append(lines []byte, record *T) ([]byte, error) {
 		}
 	}
 	e.line.End()
-	whole := bytes.NewBuffer(lines)
-	_, err := e.line.WriteTo(whole)
-	return append(whole.Bytes(), '\n'), err
+	e.lines = *bytes.NewBuffer(lines)
+	_, err := e.line.WriteTo(&e.lines)
+	return append(e.lines.Bytes(), '\n'), err
 }
 
 // member writes the member that MarshalJSON writes.
-func (e jsonEncoder[T]) member(name string, field any) {
+func (e *jsonEncoder[T]) member(name string, field any) {
 	switch value := field.(type) {
 	case *string:
 		e.line.TextMember(name, *value)
@@ -193,7 +194,7 @@ func (e jsonEncoder[T]) member(name string, field any) {
 }
 
 // raw writes a member whose name may need escape sequences.
-func (e jsonEncoder[T]) raw(name string, value json.RawMessage) {
+func (e *jsonEncoder[T]) raw(name string, value json.RawMessage) {
 	quoted := jsonText(name)
 	e.line.Name(string(quoted[1 : len(quoted)-1]))
 	e.line.Value(value)
