@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -83,20 +81,8 @@ func runExport[T any](c call, records export.Records[T], options export.Options)
 	})
 	progress.Stop()
 	if err != nil {
-		return exportError(c.ctx, err, done)
+		return err
 	}
 	c.printer.Note("%s written to %s", words.Count(done.Rows, strings.TrimSuffix(records.Name, "s")), options.To)
 	return nil
-}
-
-// exportError adds to an error what the operator can do about it.
-func exportError(ctx context.Context, err error, done export.Progress) error {
-	if _, ok := errors.AsType[*export.StoppedError](err); !ok {
-		return err
-	}
-	code := exit.CodeOf(err)
-	if ctx.Err() != nil {
-		code = exit.Interrupted
-	}
-	return exit.With(code, "%w; %s rows are kept: run the same command with --resume to continue", err, words.Thousands(done.Rows))
 }

@@ -333,7 +333,7 @@ func (flags *importFlags) add(ctx context.Context, file *bulk.File, plan *bulk.P
 		return err
 	}
 	progress := flags.printer.NewProgress(plan.Rows + plan.Repeated)
-	done, err := file.Import(ctx, b, func(n int) { progress.Set(output.Counts{OK: n}) })
+	done, err := file.Import(ctx, b.Outbox, func(n int) { progress.Set(output.Counts{OK: n}) })
 	progress.Stop()
 	flags.printer.Note("%s added, %s present already", words.Thousands(done.Added), words.Thousands(done.Present))
 	if err != nil {

@@ -47,12 +47,6 @@ type Progress struct {
 
 func usage(format string, args ...any) error { return exit.With(exit.Usage, format, args...) }
 
-// StoppedError reports an export that can be resumed.
-type StoppedError struct{ err error }
-
-func (e *StoppedError) Error() string { return e.err.Error() }
-func (e *StoppedError) Unwrap() error { return e.err }
-
 // Run writes the records to a file, which appears only when it is complete. Until then, a
 // file with the suffix .part holds the rows, and a file with the suffix .resume says how far
 // they are. report is called after each page. A pipe or a device is written through: it cannot be replaced, nor resumed.

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // job is what an export writes to, and how far it is.
@@ -184,7 +186,8 @@ func (j *job) stop(err error) error {
 	if err := errors.Join(j.checkpoint(failed.Cursor), j.close()); err != nil {
 		return err
 	}
-	return &StoppedError{err}
+	return exit.With(exit.CodeOf(err), "%w; %s rows are kept: run the same command with --resume to continue", err,
+		words.Thousands(j.progress.Rows))
 }
 
 // finish gives the complete file its name.
