@@ -99,9 +99,8 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeFile()
-	restore := saveMemory()
+	defer saveMemory()()
 	plan, err := file.Plan(ctx)
-	restore()
 	if ctx.Err() != nil {
 		return exit.With(exit.Interrupted, "interrupted; nothing was imported")
 	}
