@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -202,3 +203,24 @@ func (b *requestBody) isCutOff() bool {
 	defer b.mu.Unlock()
 	return b.cutOff
 }
+
+// ErrAttemptTimeout is returned when an attempt exceeds its time limit.
+var ErrAttemptTimeout error = attemptTimeout{}
+
+// attemptTimeout is the type of ErrAttemptTimeout, a net.Error.
+type attemptTimeout struct{}
+
+func (attemptTimeout) Error() string   { return "attempt timed out" }
+func (attemptTimeout) Timeout() bool   { return true }
+func (attemptTimeout) Temporary() bool { return true }
+
+// timedOut is ErrAttemptTimeout with the time limit, and with what set it.
+type timedOut struct {
+	limit  time.Duration
+	option string
+}
+
+func (e *timedOut) Error() string {
+	return fmt.Sprintf("%v after %v (see %s)", ErrAttemptTimeout, e.limit, e.option)
+}
+func (e *timedOut) Unwrap() error { return ErrAttemptTimeout }

@@ -3,10 +3,8 @@ package exchange
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/messaging-go/messaging/internal/wire"
 )
@@ -116,27 +114,6 @@ func (x *Exchange) rejected(resp *http.Response, body []byte) Outcome {
 	return Outcome{Stage: Rejected, Delivery: DeliveryRejected, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
 		Body: body, Problem: &problem, RetryAfter: retryAfter, failure: badRequest}
 }
-
-// ErrAttemptTimeout is returned when an attempt exceeds its time limit.
-var ErrAttemptTimeout error = attemptTimeout{}
-
-// attemptTimeout is the type of ErrAttemptTimeout, a net.Error.
-type attemptTimeout struct{}
-
-func (attemptTimeout) Error() string   { return "attempt timed out" }
-func (attemptTimeout) Timeout() bool   { return true }
-func (attemptTimeout) Temporary() bool { return true }
-
-// timedOut is ErrAttemptTimeout with the time limit, and with what set it.
-type timedOut struct {
-	limit  time.Duration
-	option string
-}
-
-func (e *timedOut) Error() string {
-	return fmt.Sprintf("%v after %v (see %s)", ErrAttemptTimeout, e.limit, e.option)
-}
-func (e *timedOut) Unwrap() error { return ErrAttemptTimeout }
 
 var errLooping = errors.New("net/http keeps repeating the request")
 

@@ -3,7 +3,6 @@ package exchange
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -113,12 +112,4 @@ func isTLSFailure(err error) bool {
 		return true
 	}
 	return isBadCertificate(err) || errors.As(err, &alert) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch)
-}
-
-func isBadCertificate(err error) bool {
-	var certificate *tls.CertificateVerificationError
-	var authority x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid)
 }

@@ -2,6 +2,8 @@ package exchange
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"math"
@@ -161,10 +163,18 @@ func isPermanent(err error) bool {
 	return errors.As(err, &dns) && dns.IsNotFound || isBadCertificate(err) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
+func isBadCertificate(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid)
+}
+
 // parseRetryAfter reads the Retry-After header. It holds seconds, with a fraction in the
-// responses of some servers, or a date, which is
-// compared with the Date of the response because clocks differ. For anything else,
-// parseRetryAfter returns false. The wait is never negative and never overflows.
+// responses of some servers, or a date, which is compared with the Date of the response
+// because clocks differ. For anything else, parseRetryAfter returns false. The wait is never
+// negative and never overflows.
 func parseRetryAfter(header http.Header, now time.Time) (time.Duration, bool) {
 	value := header.Get("Retry-After")
 	if isDecimal(value) {
