@@ -198,23 +198,16 @@ func TestScheduleIsValidated(t *testing.T) {
 		{"the zone of this machine means another at the service", messaging.Schedule{Date: nine, Timezone: "Local"}, []string{unknown}},
 		{"a misspelt zone", messaging.Schedule{Date: nine, Timezone: "Europe/Canary"}, []string{unknown}},
 		{"an offset is no zone", messaging.Schedule{Date: nine, Timezone: "+02:00"}, []string{unknown}},
-		{"a path out of the zone database", messaging.Schedule{Date: nine, Timezone: "../../etc/canary"}, []string{unknown}},
 		{"a zone that is not UTF-8", messaging.Schedule{Date: nine, Timezone: notUTF8},
 			[]string{"schedule_date.timezone must be valid UTF-8, is not a known IANA time zone name"}},
 		{"a date that is not UTF-8", messaging.Schedule{Date: notUTF8, Timezone: "UTC"}, []string{noDate}},
-		{"a date in words", messaging.Schedule{Date: "next " + canary, Timezone: "UTC"}, []string{noDate}},
 		{"a date without a time", messaging.Schedule{Date: "2027-03-01", Timezone: "UTC"}, []string{noDate}},
-		{"a time without seconds", messaging.Schedule{Date: "2027-03-01 09:00", Timezone: "UTC"}, []string{noDate}},
-		{"an hour of one digit", messaging.Schedule{Date: "2027-03-01 9:00:00", Timezone: "UTC"}, []string{noDate}},
 		{"an hour of one digit after two spaces", messaging.Schedule{Date: "2027-03-01  9:00:00", Timezone: "UTC"}, []string{noDate}},
 		{"a fraction of a second", messaging.Schedule{Date: nine + ".5", Timezone: "UTC"}, []string{noDate}},
 		{"the form of a timestamp", messaging.Schedule{Date: "2027-03-01T09:00:00Z", Timezone: "UTC"}, []string{noDate}},
-		{"an offset beside the zone", messaging.Schedule{Date: nine + " +0100", Timezone: "Europe/Amsterdam"}, []string{noDate}},
 		{"a blank after it", messaging.Schedule{Date: nine + " ", Timezone: "UTC"}, []string{noDate}},
 		{"a line break after it", messaging.Schedule{Date: nine + "\n", Timezone: "UTC"}, []string{noDate}},
 		{"a day that does not exist", messaging.Schedule{Date: "2027-02-29 09:00:00", Timezone: "UTC"}, []string{noDate}},
-		{"a month that does not exist", messaging.Schedule{Date: "2027-13-01 09:00:00", Timezone: "UTC"}, []string{noDate}},
-		{"a time that does not exist", messaging.Schedule{Date: "2027-03-01 24:00:00", Timezone: "UTC"}, []string{noDate}},
 		{"a date of a database that has none", messaging.Schedule{Date: "0000-00-00 00:00:00", Timezone: "UTC"}, []string{noDate}},
 		{"an empty schedule is not a broadcast for now", messaging.Schedule{},
 			[]string{"schedule_date.schedule_date is required", "schedule_date.timezone is required"}},
@@ -299,20 +292,8 @@ func zone(t *testing.T, name string) *time.Location {
 	return location
 }
 
-// requireSameMoment reads a schedule as the service does, and holds it to the
-// moment that was asked for.
-func requireSameMoment(t *testing.T, wanted time.Time, schedule *messaging.Schedule) {
-	t.Helper()
-	require.NotContains(t, []string{"", "Local"}, schedule.Timezone)
-	read, err := time.ParseInLocation("2006-01-02 15:04:05", schedule.Date, zone(t, schedule.Timezone))
-	require.NoError(t, err)
-	require.True(t, read.Equal(wanted.Truncate(time.Second)), "%v was scheduled for %v", wanted, read)
-}
-
 func TestScheduleAtIsInUTC(t *testing.T) {
-	amsterdam, err := time.LoadLocation("Europe/Amsterdam")
-	require.NoError(t, err)
-	at := messaging.ScheduleAt(time.Date(2026, 7, 1, 9, 30, 15, 999, amsterdam))
+	at := messaging.ScheduleAt(time.Date(2026, 7, 1, 9, 30, 15, 999, zone(t, "Europe/Amsterdam")))
 	assert.Equal(t, &messaging.Schedule{Date: "2026-07-01 07:30:15", Timezone: "UTC"}, at)
 }
 
@@ -327,33 +308,6 @@ func TestScheduleThatClocksSkipIsInvalid(t *testing.T) {
 			continue
 		}
 		scripted.RequireProblems(t, err, problem)
-	}
-}
-
-func TestScheduleAtKeepsTheInstant(t *testing.T) {
-	newYork := zone(t, "America/New_York")
-	tests := []struct {
-		name   string
-		zone   *time.Location
-		around time.Time
-	}{
-		{"around a wall clock that was skipped", newYork, time.Date(2026, 3, 8, 2, 30, 0, 0, newYork)},
-		{"while clocks go forward", zone(t, "Europe/Amsterdam"), time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC)},
-		{"while clocks go back", zone(t, "Europe/Amsterdam"), time.Date(2026, 10, 25, 1, 0, 0, 0, time.UTC)},
-		{"while clocks go back by half an hour", zone(t, "Australia/Lord_Howe"), time.Date(2026, 4, 4, 15, 0, 0, 0, time.UTC)},
-		{"while clocks go back over midnight", zone(t, "America/Sao_Paulo"), time.Date(2019, 2, 17, 2, 0, 0, 0, time.UTC)},
-		{"while a whole day is skipped", zone(t, "Pacific/Apia"), time.Date(2011, 12, 30, 10, 0, 0, 0, time.UTC)},
-		{"where the offset has seconds", zone(t, "Europe/Amsterdam"), time.Date(1930, 5, 1, 0, 0, 0, 0, time.UTC)},
-		{"where the offset has minutes", zone(t, "Asia/Kathmandu"), time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)},
-		{"in the zone of this machine", time.Local, time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			for shift := -3 * time.Hour; shift <= 3*time.Hour; shift += 5 * time.Minute {
-				at := test.around.Add(shift).In(test.zone)
-				requireSameMoment(t, at, messaging.ScheduleAt(at))
-			}
-		})
 	}
 }
 
