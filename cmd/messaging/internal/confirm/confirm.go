@@ -64,7 +64,7 @@ func NewAction(s *profile.Service, operation string, content []byte, question, a
 	if s.Kind == profile.Sandbox {
 		answer = ""
 	}
-	return Action{Digest: Digest(s, operation, content), Operation: operation, Profile: s.Name, Host: s.Host,
+	return Action{Digest: digest(s, operation, content), Operation: operation, Profile: s.Name, Host: s.Host,
 		Question: question, Answer: answer}
 }
 

@@ -53,8 +53,8 @@ func (p *Plan) Show(printer *output.Printer) error {
 	return err
 }
 
-// Digest identifies exactly what was planned: a service with its key, an operation, and its content.
-func Digest(s *profile.Service, operation string, content []byte) string {
+// digest identifies exactly what was planned: a service with its key, an operation, and its content.
+func digest(s *profile.Service, operation string, content []byte) string {
 	hash := sha256.New()
 	for _, part := range []string{s.Name, s.Identity(), s.Account, operation, string(content)} {
 		_, _ = hash.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash does not fail

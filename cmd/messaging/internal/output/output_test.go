@@ -76,7 +76,7 @@ func TestRowsOfATerminalAreCutToItsWidth(t *testing.T) {
 func TestRelativeTimesAreShort(t *testing.T) {
 	for age, want := range map[time.Duration]string{0: "0 s ago", 59 * time.Second: "59 s ago", time.Minute: "1 min ago",
 		3 * time.Hour: "3 h ago", 49 * time.Hour: "2 d ago", -2 * time.Hour: "in 2 h"} {
-		assert.Equal(t, want, Relative(noon, noon.Add(age)))
+		assert.Equal(t, want, relative(noon, noon.Add(age)))
 	}
 }
 

@@ -88,7 +88,7 @@ func (p *Printer) time(t time.Time) string {
 	case t.IsZero():
 		return ""
 	case p.outTTY:
-		return Relative(t, p.now())
+		return relative(t, p.now())
 	}
 	return t.UTC().Format(time.RFC3339)
 }
@@ -200,8 +200,8 @@ var tsv = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 // escapeTSV escapes what would end a cell or a line, and hidden characters.
 func escapeTSV(s string) string { return visible.Text(tsv.Replace(s)) }
 
-// Relative writes how long ago t was, or how long it takes until then.
-func Relative(t, now time.Time) string {
+// relative writes how long ago t was, or how long it takes until then.
+func relative(t, now time.Time) string {
 	age, form := now.Sub(t), "%d%s ago"
 	if age < 0 {
 		age, form = -age, "in %d%s"
