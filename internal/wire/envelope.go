@@ -123,8 +123,10 @@ func (e *envelopeReader) readMember(r *Reader, key []byte) (err error) {
 			return ErrDuplicate
 		}
 		e.hasSuccess = true
-		e.Success, err = r.strictBoolean()
-		return err
+		if r.Kind() != Bool { // 1 and 0 will not do
+			return r.Unexpected("a boolean")
+		}
+		return r.Boolean(&e.Success)
 	case "message":
 		e.Message, err = r.anyText()
 		return err

@@ -231,25 +231,22 @@ func (n node) problems() (node, bool) {
 
 // read reads the outermost value.
 func (c *ErrorBody) read(n node) {
-	switch n.kind {
-	case String:
-		c.Message = n.text
-	case Array:
+	if n.kind != Object {
 		c.readProblems("", n)
-	case Object:
-		c.Code, c.Message = n.scalar(codeKeys...), n.scalar(messageKeys...)
-		if problems, ok := n.problems(); ok {
-			c.readProblems("", problems)
-		}
-		if inner, ok := n.member("error"); ok {
-			c.readInner(inner)
-		}
-		if inner, ok := n.member("data"); ok && len(c.Fields) == 0 && inner.kind == Object && len(inner.below) > 0 {
-			c.readInner(inner)
-		}
-		if c.Message == "" && len(c.Fields) == 0 {
-			c.readFields("", n, isList)
-		}
+		return
+	}
+	c.Code, c.Message = n.scalar(codeKeys...), n.scalar(messageKeys...)
+	if problems, ok := n.problems(); ok {
+		c.readProblems("", problems)
+	}
+	if inner, ok := n.member("error"); ok {
+		c.readInner(inner)
+	}
+	if inner, ok := n.member("data"); ok && len(c.Fields) == 0 && inner.kind == Object && len(inner.below) > 0 {
+		c.readInner(inner)
+	}
+	if c.Message == "" && len(c.Fields) == 0 {
+		c.readFields("", n, true)
 	}
 }
 
@@ -269,7 +266,7 @@ func (c *ErrorBody) readInner(n node) {
 	if problems, ok := n.problems(); ok {
 		c.readProblems("", problems)
 	} else if message == "" {
-		c.readFields("", n, func(node) bool { return true })
+		c.readFields("", n, false)
 	}
 }
 
@@ -277,7 +274,7 @@ func (c *ErrorBody) readInner(n node) {
 func (c *ErrorBody) readProblems(path string, n node) {
 	switch n.kind {
 	case Object:
-		c.readFields(path, n, func(node) bool { return true })
+		c.readFields(path, n, false)
 	case Array:
 		for m := range n.members {
 			c.readProblem(path, m)
@@ -297,13 +294,11 @@ func (c *ErrorBody) readProblem(path string, n node) {
 	list, hasList := n.member("messages", "message", "errors")
 	switch {
 	case message == "" && field != "" && hasList:
-		c.readProblems(strings.TrimPrefix(path+"."+field, "."), list)
+		c.readProblems(joinPath(path, field), list)
 	case field == "" && message == "":
-		c.readFields(path, n, func(node) bool { return true })
-	case path != "" && field != "":
-		c.addMessage(path+"."+field, message)
+		c.readFields(path, n, false)
 	default:
-		c.addMessage(path+field, message)
+		c.addMessage(joinPath(path, field), message)
 	}
 }
 
@@ -324,19 +319,17 @@ func (n node) fieldName() string {
 	return n.scalar("field", "name", "path", "param", "property", "propertyPath", "attribute", "pointer", "key", "loc")
 }
 
-// readFields reads an object whose keys are fields.
-func (c *ErrorBody) readFields(path string, n node, wanted func(node) bool) {
+// readFields reads an object whose keys are fields, or only those of its members that are
+// lists.
+func (c *ErrorBody) readFields(path string, n node, listsOnly bool) {
 	for m := range n.members {
 		if c.isFull() {
 			return
 		}
-		if !wanted(m) {
+		if listsOnly && m.kind != Array {
 			continue
 		}
-		field := m.key
-		if path != "" {
-			field = path + "." + field
-		}
+		field := joinPath(path, m.key)
 		if message := m.scalar("message", "msg"); message != "" {
 			c.addMessage(field, message)
 			continue
@@ -344,8 +337,6 @@ func (c *ErrorBody) readFields(path string, n node, wanted func(node) bool) {
 		c.readProblems(field, m)
 	}
 }
-
-func isList(n node) bool { return n.kind == Array }
 
 // addMessage adds a message about a field, or about the request if field is "".
 func (c *ErrorBody) addMessage(field, message string) {

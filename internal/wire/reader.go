@@ -303,15 +303,6 @@ func (r *Reader) Boolean(target *bool) error {
 	}
 }
 
-// strictBoolean reads only true or false, and not 1 or 0.
-func (r *Reader) strictBoolean() (bool, error) {
-	if r.Kind() != Bool {
-		return false, r.Unexpected("a boolean")
-	}
-	value, err := r.json.Bool()
-	return value, r.scalar(err)
-}
-
 // anyText returns a string, or the JSON of any other value, or "" for a null.
 func (r *Reader) anyText() (text string, err error) {
 	if r.Kind() == String {
@@ -432,10 +423,10 @@ func At(step string, err error) error {
 	return &pathError{step, err}
 }
 
-// joinPath puts a step before a path that may be empty.
+// joinPath puts a step before a path. Either may be empty.
 func joinPath(step, path string) string {
-	if path == "" {
-		return step
+	if step == "" || path == "" {
+		return step + path
 	}
 	return step + "." + path
 }
