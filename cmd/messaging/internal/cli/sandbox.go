@@ -69,7 +69,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.seed, "seed", "", "JSON `file` of "+records.Names("and")+`, "-" for stdin, or "demo"`)
 	f.IntVar(&flags.keep, "keep", 10_000, "how many requests to keep")
 	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "approximate memory limit for requests")
-	f.IntVar(&flags.maxRecords, "max-records", 100_000, "how many records of each kind requests can create; 0 means no limit")
+	f.IntVar(&flags.maxRecords, "max-records", 100_000, "how many records of each kind requests can create, their only limit; 0 means none")
 	f.StringVar(&flags.key, "key", "", "API `key` of the service, at least 16 characters; by default each start generates a new one")
 	f.StringVar(&flags.startID, "start-id", "", "`name` of this start; an outbox filled for an earlier start with this name can be sent to it")
 	f.StringVar(&flags.identifier, "identifier", "", "`field` that identifies a customer: email or customer_id; by default either does")

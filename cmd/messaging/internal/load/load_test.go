@@ -307,7 +307,7 @@ func heapMB() float64 {
 // --keep-bytes.
 func BenchmarkLargeBroadcasts(b *testing.B) {
 	const keepMiB, moreMiB = 64, 128
-	cmd, api := startProgram(b, "--keep-bytes", fmt.Sprint(keepMiB, "MiB"), "--key", key)
+	cmd, api := startProgram(b, "--keep-bytes", fmt.Sprint(keepMiB, "MiB"), "--max-records", "0", "--key", key)
 	var customers []string
 	for i := range 100_000 {
 		customers = append(customers, fmt.Sprintf(`{"email":"customer-%d@example.com"}`, i))
