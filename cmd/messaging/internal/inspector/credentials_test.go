@@ -14,7 +14,7 @@ func TestCredentialsAreRecordedNowhere(t *testing.T) {
 	f.do("POST", f.api+"/v1/events/"+testKey+"?auth_key=secret-1&x="+testKey, `{"name":"`+testKey+`","promo_key":"kept"}`,
 		header("X-Authorization", testKey, "X-Access-Key", "secret-2", "X-Jwt", "secret-3", "Referer", "http://x/"+testKey,
 			"Content-Type", "application/json", "X-Api-Key", "secret-4"))
-	for _, path := range []string{"/api/requests/1", "/requests/1?tab=exchange", "/requests/1?tab=copy", "/download/1.har",
+	for _, path := range []string{"/api/requests/1", "/requests/1?tab=exchange", "/requests/1?tab=copy",
 		"/api/requests/1/body", "/"} {
 		body := f.do("GET", f.ui+path, "", func(*http.Request) {}).Body
 		if path == "/" { // the page shows the key to people who want to use it

@@ -103,14 +103,10 @@ func TestDeepAndLongBodiesMakeSmallPages(t *testing.T) {
 		"steep": strings.Repeat("[", 450) + strings.Repeat("]", 450),
 	} {
 		f := start(t, records.Demo())
-		f.send("GET", "/v1/events", "")
-		f.send("POST", "/v1/events/trigger", `{}`)
 		f.send("POST", "/v1/events/trigger", `{"event_id":"nope","payload":{"email":"a@b.test","order":`+value+`}}`)
-		for _, tab := range []string{"exchange", "diff"} {
-			page := f.get("/requests/3?tab=" + tab)
-			assert.Equal(t, 200, page.Status)
-			assert.Less(t, len(page.Body), 20_000+2*len(value), "%s, %s", name, tab)
-		}
+		page := f.get("/requests/1?tab=exchange")
+		assert.Equal(t, 200, page.Status)
+		assert.Less(t, len(page.Body), 20_000+2*len(value), name)
 	}
 }
 

@@ -167,7 +167,7 @@ func (p *Page) Setup() Snippet {
 
 // FirstRequest returns a command that sends an email.
 func (p *Page) FirstRequest() Snippet {
-	return Snippet{"Or send an email from a shell", PostCode(p.BaseURL+service.SendEmailBroadcast.Path,
+	return Snippet{"Or send an email from a shell", postCode(p.BaseURL+service.SendEmailBroadcast.Path,
 		copies.ShellQuote("X-Authorization: "+p.APIKey), `{
     "sender_email": "news@acme.test", "sender_name": "Acme", "email": "news@acme.test",
     "subject": "We have moved", "message": "<h1>We have moved</h1><p>See you there.</p>",

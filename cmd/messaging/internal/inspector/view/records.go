@@ -54,7 +54,7 @@ func NewRecordDetail(store *history.Store, record records.Record) *RecordDetail 
 		d.Devices = firstRows(model.Devices)
 		d.More = len(model.Devices) - len(d.Devices)
 	case messaging.Event:
-		d.Trigger = []Snippet{{"Trigger it from a shell", PostCode(`"$MESSAGING_BASE_URL`+service.TriggerEvent.Path+`"`,
+		d.Trigger = []Snippet{{"Trigger it from a shell", postCode(`"$MESSAGING_BASE_URL`+service.TriggerEvent.Path+`"`,
 			`"X-Authorization: $MESSAGING_API_KEY"`, triggerBody(model))}, {"Trigger it in Go", triggerCode(model)}}
 	}
 	return d
@@ -65,8 +65,8 @@ func recipientSearch(to string) string { return search.Term{Text: "to:" + to}.St
 
 func customerName(c history.Change) string { return cmp.Or(c.Email, c.CustomerID) }
 
-// PostCode returns a command that sends a body. The URL and the header field of the key are words of a shell.
-func PostCode(url, key, body string) string {
+// postCode returns a command that sends a body. The URL and the header field of the key are words of a shell.
+func postCode(url, key, body string) string {
 	return "curl " + url + " \\\n  -H " + key + " \\\n  -H 'Content-Type: application/json' --data " + copies.ShellQuote(body)
 }
 
