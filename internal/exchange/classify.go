@@ -13,7 +13,7 @@ import (
 func (x *Exchange) classify(resp *http.Response, err error) Outcome {
 	switch {
 	case x.obstacle != nil:
-		return Outcome{Stage: NoResponse, Err: x.obstacle.err, Earlier: x.failureBefore(), Delivery: DeliveryNotSent, failure: x.obstacle.failure}
+		return x.notBegun(x.obstacle.err, x.obstacle.reason, x.obstacle.failure)
 	case resp == nil:
 		return x.classifyFailure(err)
 	}

@@ -62,15 +62,13 @@ type Exchange struct {
 	delivery Delivery
 	attempts int  // that were begun
 	waiting  bool // between two attempts
-	late     bool // a retry would begin after NotAfter
 
-	keys      redact.Keys // that were sent
-	attempt   *attempt    // the current one
-	obstacle  *obstacle   // why there is no current attempt
-	first     attempt     // not allocated separately, since most calls make only one
-	observing bool        // between AttemptStart and AttemptDone
-	nextKey   string      // for the retry of a 401, or ""
-	rotated   bool        // a 401 was retried
+	keys     redact.Keys // that were sent
+	attempt  *attempt    // the current one
+	obstacle *obstacle   // why there is no current attempt
+	first    attempt     // not allocated separately, since most calls make only one
+	nextKey  string      // for the retry of a 401, or ""
+	rotated  bool        // a 401 was retried
 
 	// These fields are shared by all attempts. Each attempt adds its own key and body.
 	request retryablehttp.Request
@@ -96,12 +94,9 @@ func (x *Exchange) Send() *Outcome {
 	}
 	// checkRetry has already recorded the outcome, and closed the body.
 	_, _ = x.retry.Do(&x.request)
-	switch {
-	case x.late:
-		x.outcome = Outcome{Stage: NoResponse, Err: ErrNotAfter, Earlier: x.failureBefore(), Reason: ReasonNotAfter, failure: badRequest}
-	case x.waiting:
+	if x.waiting {
 		err := contextError(x.Context)
-		x.outcome = Outcome{Stage: NoResponse, Err: err, Earlier: x.failureBefore(), Reason: ContextReason(err), failure: x.outcome.failure}
+		x.outcome = x.notBegun(err, ContextReason(err), x.outcome.failure)
 	}
 	return x.complete()
 }
@@ -114,7 +109,7 @@ func (x *Exchange) End() {
 	}
 	x.attempt.end()
 	x.delivery = x.delivery.after(DeliveryUnknown)
-	x.observeDone(Attempt{Delivery: DeliveryUnknown, Reason: ReasonOther})
+	x.observe(Attempt{Delivery: DeliveryUnknown, Reason: ReasonOther})
 }
 
 // Progress returns the number of attempts that were begun, and what is known about the
@@ -139,14 +134,15 @@ func (x *Exchange) describe(o *Outcome) {
 	o.Attempts, o.Delivery, o.Step = x.attempts, x.delivery, x.step(o.failure)
 }
 
-// failureBefore returns the failure of the last attempt, or nil if there was none.
-func (x *Exchange) failureBefore() *Outcome {
-	if x.outcome.Stage == None {
-		return nil
+// notBegun returns the outcome of a call that ended before its next attempt was begun.
+func (x *Exchange) notBegun(err error, reason string, failure failure) Outcome {
+	o := Outcome{Stage: NoResponse, Err: err, Delivery: DeliveryNotSent, Reason: reason, failure: failure}
+	if x.outcome.Stage != None { // the last attempt failed
+		before := x.outcome
+		x.describe(&before)
+		o.Earlier = &before
 	}
-	before := x.outcome
-	x.describe(&before)
-	return &before
+	return o
 }
 
 func (x *Exchange) maxAttempts() int {
@@ -223,7 +219,6 @@ func (x *Exchange) begin(req *http.Request, key string) *attempt {
 	x.attempts++
 	ctx := x.Context
 	if x.Observer != nil {
-		x.observing = true
 		ctx = x.Observer.AttemptStart(x.attempts, req.Header)
 	}
 	x.attempt = &x.first
@@ -309,19 +304,22 @@ func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error)
 		x.attempt.end() // before the logger, which may take long
 	}
 	x.log(resp)
-	x.decide(resp)
-	x.observe(resp)
-	x.attempt = nil
-	if x.waiting { // an earlier attempt may still be writing its header, and a cookie jar may have changed it
+	late := x.decide(resp)
+	x.observe(x.describeAttempt(resp))
+	switch {
+	case late:
+		x.outcome = x.notBegun(ErrNotAfter, ReasonNotAfter, badRequest)
+	case x.waiting: // an earlier attempt may still be writing its header, and a cookie jar may have changed it
 		x.request.Header = x.header.Clone()
 	}
 	return x.waiting, nil
 }
 
-// decide sets whether there is another attempt, and the wait before it.
-func (x *Exchange) decide(resp *http.Response) {
+// decide sets whether there is another attempt, and the wait before it. It reports whether
+// there is none because it would begin after NotAfter.
+func (x *Exchange) decide(resp *http.Response) (late bool) {
 	if !x.outcome.failed() || x.obstacle != nil || x.attempts >= x.maxAttempts() {
-		return
+		return false
 	}
 	switch {
 	case x.stepAfter(x.outcome.failure) == StepRetry:
@@ -330,9 +328,9 @@ func (x *Exchange) decide(resp *http.Response) {
 	case x.outcome.StatusCode == http.StatusUnauthorized:
 		x.retry.RetryWaitMin, x.waiting = 0, x.findsAnotherKey()
 	}
-	if x.waiting && x.NotAfter.passedAfter(x.retry.RetryWaitMin) {
-		x.waiting, x.late = false, true
-	}
+	late = x.waiting && x.NotAfter.passedAfter(x.retry.RetryWaitMin)
+	x.waiting = x.waiting && !late
+	return late
 }
 
 // findsAnotherKey reports whether the key source returns another key than the one that was
@@ -350,11 +348,8 @@ func (x *Exchange) findsAnotherKey() bool {
 	return true
 }
 
-// observe passes the current attempt, which has been classified, to the observer.
-func (x *Exchange) observe(resp *http.Response) {
-	if !x.observing {
-		return
-	}
+// describeAttempt describes the current attempt, which has been classified.
+func (x *Exchange) describeAttempt(resp *http.Response) Attempt {
 	done := Attempt{Delivery: x.outcome.Delivery, Reason: x.outcome.Reason}
 	if resp != nil {
 		done.StatusCode = resp.StatusCode
@@ -362,7 +357,7 @@ func (x *Exchange) observe(resp *http.Response) {
 	if x.waiting {
 		done.Wait = x.retry.RetryWaitMin
 	}
-	x.observeDone(done)
+	return done
 }
 
 // exactWait is a backoff that returns the wait that checkRetry decided on.

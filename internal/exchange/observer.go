@@ -26,13 +26,13 @@ type Attempt struct {
 	Wait       time.Duration // until the next attempt, or 0 if there is none
 }
 
-// observeDone passes the current attempt to the observer.
-func (x *Exchange) observeDone(done Attempt) {
-	if !x.observing {
+// observe ends the current attempt, if there is one, and passes it to the observer.
+func (x *Exchange) observe(done Attempt) {
+	a := x.attempt
+	if x.attempt = nil; a == nil || x.Observer == nil {
 		return
 	}
-	x.observing = false
-	done.Number, done.Duration = x.attempts, x.attempt.duration()
+	done.Number, done.Duration = x.attempts, a.duration()
 	x.Observer.AttemptDone(done)
 }
 
@@ -62,7 +62,7 @@ func (x *Exchange) log(resp *http.Response) {
 		attributes = append(attributes, slog.String("reason", x.outcome.Reason))
 	}
 	ctx := x.Context
-	if x.observing {
+	if x.attempt != nil {
 		ctx = x.attempt.base
 	}
 	x.Config.Logger.LogAttrs(ctx, level, "messaging attempt", attributes...)
