@@ -1,7 +1,9 @@
 package history
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -157,9 +159,10 @@ func (e *Entry) isFor(part string) bool {
 	case e.Kind == "" || !containsFold(unescaped(e.Request.Body), part):
 		return len(e.Request.Body) > 0 && containsFold(unescaped(e.Request.Body), part)
 	}
-	return findValue(read[any](e.Request.Body), nil, func(at []string, text string) bool {
-		return len(at) > 0 && slices.Contains(recipientFields, at[len(at)-1]) && containsFold(text, part)
+	found, _ := hasText(json.NewDecoder(bytes.NewReader(e.Request.Body)), "", func(name, text string) bool {
+		return slices.Contains(recipientFields, name) && containsFold(text, part)
 	})
+	return found
 }
 
 // recipientFields are the members of a body that hold a recipient.

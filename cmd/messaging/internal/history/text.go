@@ -127,3 +127,29 @@ func (e *Entry) Mentions(texts ...string) bool {
 	body := unescaped(e.Request.Body)
 	return slices.ContainsFunc(texts, func(text string) bool { return text != "" && containsFold(body, lower(`"`+text+`"`)) })
 }
+
+// hasText reports whether a text in the next value matches, with the name of the member that it is in. It reads no further
+// than that, since a body can name many recipients.
+func hasText(decoder *json.Decoder, name string, matches func(name, text string) bool) (found bool, err error) {
+	token, err := decoder.Token()
+	if text, ok := token.(string); ok {
+		return matches(name, text), err
+	}
+	if token != json.Delim('{') && token != json.Delim('[') {
+		return false, err
+	}
+	for decoder.More() {
+		if token == json.Delim('{') {
+			key, err := decoder.Token()
+			if err != nil {
+				return false, err
+			}
+			name, _ = key.(string)
+		}
+		if found, err := hasText(decoder, name, matches); found || err != nil {
+			return found, err
+		}
+	}
+	_, err = decoder.Token() // the end
+	return false, err
+}
