@@ -502,11 +502,8 @@ func TestHooksGivenTwiceAreBothCalled(t *testing.T) {
 // of the last version that had neither.
 func TestHooksAndGuardsThatAreUnsetAllocateNothing(t *testing.T) {
 	scripted.SkipUnderRace(t)
-	over := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
-	})
 	allocations := func(call scripted.Call, opts ...messaging.Option) float64 {
-		client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: over}, opts...)
+		client := newUntracedClient(t, opts...)
 		return testing.AllocsPerRun(100, func() { _ = call(context.Background(), client) })
 	}
 	tests := map[string]struct {
@@ -579,16 +576,4 @@ func TestHooksCostTheSameHoweverManyThereAre(t *testing.T) {
 	searchesOfTen, allocationsOfTen := cost(10)
 	assert.LessOrEqual(t, searchesOfTen-searchesOfNone, 15*(searchesOfOne-searchesOfNone), "searches of the caller's context")
 	assert.LessOrEqual(t, allocationsOfTen-allocationsOfNone, 15*(allocationsOfOne-allocationsOfNone), "allocations")
-}
-
-func BenchmarkHooks(b *testing.B) {
-	for _, hooks := range []int{0, 1, 10} {
-		b.Run(fmt.Sprint(hooks), func(b *testing.B) {
-			client := newUntracedClient(b, spanHooks(hooks)...)
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = scripted.TriggerEvent(context.Background(), client)
-			}
-		})
-	}
 }
