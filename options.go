@@ -69,12 +69,6 @@ func WithHTTPClient(client *http.Client) Option {
 			p.Add("WithHTTPClient", "must be given an HTTP client, not nil")
 			return
 		}
-		if arguments.IsNil(client.Transport) {
-			p.In("WithHTTPClient").Add("Transport", fmt.Sprintf("must not be a nil %T", client.Transport))
-		}
-		if arguments.IsNil(client.Jar) {
-			p.In("WithHTTPClient").Add("Jar", fmt.Sprintf("must not be a nil %T", client.Jar))
-		}
 		c.client = client
 	})
 }
@@ -163,7 +157,7 @@ func WithLogger(logger *slog.Logger) Option {
 		switch {
 		case logger == nil:
 			p.Add("WithLogger", "must be given a logger, not nil")
-		case logger.Handler() == nil || arguments.IsNil(logger.Handler()):
+		case logger.Handler() == nil:
 			p.Add("WithLogger", "must be given a logger from slog.New")
 		}
 		c.exchange.Logger = logger
