@@ -91,14 +91,14 @@ func (l *pgxLedger) insertOne(ctx context.Context, tx pgx.Tx, e ledger.NewEntry)
 	if l.closed.Load() {
 		return inserted, ledger.ErrClosed
 	}
-	err = pgxQuerier{tx}.query(ctx, l.one, []any{e.Key, e.Operation, e.Digest, e.Body, e.Sealed, e.Urgent, whole(e.NotBefore), whole(e.NotAfter)},
-		func(row ledger.Scan) error {
-			var id int64
-			var at time.Time
-			err := row(&id, &at)
-			inserted = e.Inserted(id, at)
-			return err
-		})
+	args := []any{e.Key, e.Operation, e.Digest, e.Body, e.Sealed, e.Urgent, whole(e.NotBefore), whole(e.NotAfter)}
+	err = pgxQuerier{tx}.query(ctx, l.one, args, func(row ledger.Scan) error {
+		var id int64
+		var at time.Time
+		err := row(&id, &at)
+		inserted = e.Inserted(id, at)
+		return err
+	})
 	return inserted, err
 }
 

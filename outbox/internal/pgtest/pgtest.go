@@ -1,5 +1,5 @@
 // Package pgtest gives each test a separate schema on a Postgres server. It is a package
-// because the tests of six modules share it.
+// because the tests of several modules share it.
 package pgtest
 
 import (

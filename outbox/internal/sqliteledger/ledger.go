@@ -338,7 +338,8 @@ var filterSQL = ledger.FilterSQL{
 // List implements ledger.Ledger.
 func (l *Ledger) List(ctx context.Context, f ledger.Filter, after int64, limit int) ([]ledger.Entry, error) {
 	where, args := filterSQL.Where(f, after)
-	return query(ctx, l, scanEntry, fmt.Sprintf(`SELECT %s FROM outbox_entry WHERE %s ORDER BY id LIMIT %d`, entryColumns, where, limit), args...)
+	return query(ctx, l, scanEntry,
+		fmt.Sprintf(`SELECT %s FROM outbox_entry WHERE %s ORDER BY id LIMIT %d`, entryColumns, where, limit), args...)
 }
 
 // Counts implements ledger.Ledger. SQLite counts all rows of a table by pages, much faster

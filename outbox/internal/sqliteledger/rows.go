@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	entryColumns = `id, key, operation, state, attempts, delivery, error, created_at, not_before, settled_at, not_after, lease_until, urgent, ` + nowSQL
+	entryColumns = `id, key, operation, state, attempts, delivery, error, created_at, not_before, settled_at, not_after,
+		lease_until, urgent, ` + nowSQL
 	// claimedColumns need the current time as the parameter ?1.
 	claimedColumns = `id, key, operation, body, sealed, attempts, denials, created_at, not_before, error, not_after, not_after - ?1, urgent,
 		denials > 0 AND EXISTS (SELECT 1 FROM outbox_entry other WHERE other.state = 2 AND other.operation = outbox_entry.operation
