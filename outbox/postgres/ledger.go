@@ -38,7 +38,7 @@ const durable = `(SELECT set_config('synchronous_commit',
 	CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)) <> ''`
 
 func (l *base) open(ctx context.Context) error {
-	if err := l.findSchema(ctx); err != nil {
+	if err := l.findSchema(ctx, l.pool); err != nil {
 		return err
 	}
 	version, err := l.version(ctx, l.pool)

@@ -84,11 +84,7 @@ func Migrate[DB *pgxpool.Pool | *sql.DB](ctx context.Context, db DB) error {
 		return errors.New("outbox: postgres: migrate: db must not be nil")
 	}
 	l := &base{pool: p}
-	err := l.findSchema(ctx)
-	if err == nil {
-		err = p.readCommitted(ctx, func(q querier) error { return l.migrate(ctx, q) })
-	}
-	if err != nil {
+	if err := p.readCommitted(ctx, func(q querier) error { return l.migrate(ctx, q) }); err != nil {
 		return fmt.Errorf("outbox: postgres: migrate: %w", err)
 	}
 	return nil
@@ -102,6 +98,9 @@ func (l *base) migrate(ctx context.Context, q querier) error {
 		if err := q.query(ctx, statement, nil, nil); err != nil {
 			return err
 		}
+	}
+	if err := l.findSchema(ctx, q); err != nil {
+		return err
 	}
 	version, err := l.version(ctx, q)
 	if err != nil || version >= len(steps) {
@@ -129,10 +128,10 @@ func newerThanKnown(version int) error {
 
 // findSchema finds the schema of the store. Statements name it, so the search path of a
 // transaction does not matter.
-func (l *base) findSchema(ctx context.Context) error {
+func (l *base) findSchema(ctx context.Context, q querier) error {
 	var quoted *string
 	var encoding string
-	err := l.pool.query(ctx, `SELECT quote_ident(current_schema()), getdatabaseencoding()::text`, nil,
+	err := q.query(ctx, `SELECT quote_ident(current_schema()), getdatabaseencoding()::text`, nil,
 		func(row ledger.Scan) error { return row(&quoted, &encoding) })
 	switch {
 	case err != nil:
