@@ -207,24 +207,21 @@ func FuzzShellQuoting(f *testing.F) {
 		f.Add(seed)
 	}
 	dir := f.TempDir()
-	for _, name := range []string{"curl"} {
-		require.NoError(f, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nfor a; do printf '%s\\0' \"$a\"; done\n"), 0o700))
-	}
+	require.NoError(f, os.WriteFile(filepath.Join(dir, "curl"), []byte("#!/bin/sh\nfor a; do printf '%s\\0' \"$a\"; done\n"), 0o700))
 	f.Fuzz(func(t *testing.T, text string) {
 		if text == "" || strings.ContainsRune(text, 0) {
 			return
 		}
 		r := fake.Request{Method: "POST", Path: "/" + text, Query: url.Values{text: {text}}, Body: []byte(text),
 			Header: http.Header{"Content-Type": {text}}}
-		for _, command := range []string{copies.Curl(r, key, "/x")} {
-			cmd := exec.Command("sh", "-c", command)
-			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "MESSAGING_BASE_URL=http://x", "MESSAGING_API_KEY=k"}
-			out, err := cmd.Output()
-			require.NoError(t, err, command)
-			arguments := strings.Split(string(out), "\x00")
-			assert.Contains(t, arguments, text, command)
-			assert.LessOrEqual(t, len(arguments), 11, command)
-		}
+		command := copies.Curl(r, key, "/x")
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "MESSAGING_BASE_URL=http://x", "MESSAGING_API_KEY=k"}
+		out, err := cmd.Output()
+		require.NoError(t, err, command)
+		arguments := strings.Split(string(out), "\x00")
+		assert.Contains(t, arguments, text, command)
+		assert.LessOrEqual(t, len(arguments), 11, command)
 	})
 }
 
