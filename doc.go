@@ -24,7 +24,8 @@
 //	_, err := client.Events.Trigger(ctx, params)
 //	switch messaging.NextStepOf(err) {
 //	case messaging.NextNone:
-//		// Done, even if the response could not be read.
+//		// Done. If err is not nil, the response could not be read, and the results of the
+//		// call are zero values.
 //	case messaging.NextRetry:
 //		// Make the same call again later. For example, there was no connection, or you
 //		// hit a rate limit.
@@ -44,8 +45,8 @@
 //   - [DeliveryRejected]: the service refused it and did nothing.
 //   - [DeliveryUnknown]: the response was lost or is inconclusive. The request may have
 //     been carried out.
-//   - [DeliveryAccepted]: the request was carried out. An error then means only
-//     that the response could not be read.
+//   - [DeliveryAccepted]: the request was carried out. An error then means that the response
+//     could not be read, or lacks what you asked for, as with [ErrEventDiffers].
 //
 // [DeliveryNotSent] is reported only if it is certain. Neither the type of an error nor a
 // 503 proves it: a gateway can return a 503 after the service has done the work. With the
@@ -124,8 +125,8 @@
 // a 4xx other than 408 and 425. For 429, RFC 6585 suggests as much. The table also assumes
 // that the service never acts on an incomplete request body.
 //
-// The worst attempt decides what is reported: accepted, then unknown, then rejected,
-// then not sent. If the context ends while a call waits to retry, the step is that of the
+// Of several attempts, the one that did most decides what is reported: accepted, else
+// unknown, else rejected, else not sent. If the context ends while a call waits to retry, the step is that of the
 // failure before the wait.
 //
 // Redirects are not followed. With your own transport, the rows about the connection apply
@@ -137,7 +138,8 @@
 // All and Pages return iterators. An iterator sends nothing until you range over it, and
 // a second range starts over. If a page fails, the iterator yields a [*PageError], and
 // ends. The items before it are valid. To resume at the page that failed, pass the error's
-// Cursor in the params of a new call.
+// Cursor in the params of a new call. Do not resume after [ErrBadCursor], whose page has
+// been yielded.
 //
 // To resume after a crash, range over Pages, and save the Cursor of a page before you
 // process its items. After a crash you get that page again, so overwrite or undo what you

@@ -71,7 +71,8 @@ func (e *notFound) Is(target error) bool { return target == ErrNotFound }
 // Delivery is what happened to a request.
 type Delivery uint8
 
-// Package exchange has the same numbers.
+// The numbers of the constants are those of package exchange.
+
 const (
 	// DeliveryUnknown is the zero value: the request may have been carried out.
 	// Find out before sending it again.

@@ -24,7 +24,7 @@ type EventsService resource
 //
 // The call is retried only if the service certainly did nothing. If [DeliveryOf] returns
 // [DeliveryAccepted] for an error, the event exists although the response could not be
-// read: find it with [EventsService.All].
+// read: find it with [EventsService.All]. The event is nil if there is an error.
 //
 // API: POST /v1/events
 func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
@@ -136,7 +136,7 @@ func (e *Event) oddMember(name string) string {
 // optional parameters, and parameters named email or customer do not matter. The error is
 // [ErrEventAmbiguous] if several events have the name. For any error that occurs before the
 // creation begins, [DeliveryOf] returns [DeliveryNotSent]. The creation has the same errors
-// as Create. If the service creates the event under another name, which the next call would
+// as Create; if it was accepted, another call of Ensure returns the event. If the service creates the event under another name, which the next call would
 // not find, the error is ErrEventDiffers with [DeliveryAccepted].
 //
 // Two programs that call Ensure at the same time can both create the event, because the

@@ -3,7 +3,8 @@ package messaging
 // NextStep is what to do after a call; see [NextStepOf].
 type NextStep uint8
 
-// Package exchange has the same numbers.
+// The numbers of the constants are those of package exchange.
+
 const (
 	// NextCheck is the zero value: someone has to find out what happened. A send may have
 	// been carried out, or the error does not come from this package.

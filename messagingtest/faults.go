@@ -15,8 +15,8 @@ import (
 type Fault struct{ fault fake.Fault }
 
 // Fail makes the next n requests of an operation fail. op is the name of the operation in
-// errors of package messaging, such as "trigger event", and "" stands for any
-// request. A lookup is a request for the list that it reads: use "list customers" for
+// errors of package messaging, such as [messaging.OpTriggerEvent], and "" stands for any
+// request. To let the second page fail, pass the zero Fault with n = 1 first. A lookup is a request for the list that it reads: use "list customers" for
 // Customers.Get. Fail panics if the service has no such operation.
 //
 // A request takes the fault of the earliest call of Fail that is for its operation and has
@@ -62,7 +62,8 @@ func RateLimited(after time.Duration) Fault {
 //
 // NotReached requires the transport of a client of [Server.Client]. With any other
 // transport, the request arrives and is not carried out. The server closes the connection
-// without a response, so that the client reports an unknown delivery.
+// without a response, so that the client reports an unknown delivery. So it does for a read,
+// which has no body whose absence proves anything.
 func NotReached() Fault { return Fault{fake.Fault{Kind: fake.NotReached}} }
 
 // Malformed carries out the request, and then responds with status 200 and the given
