@@ -136,8 +136,9 @@ func (e *Event) oddMember(name string) string {
 // optional parameters, and parameters named email or customer do not matter. The error is
 // [ErrEventAmbiguous] if several events have the name. For any error that occurs before the
 // creation begins, [DeliveryOf] returns [DeliveryNotSent]. The creation has the same errors
-// as Create; if it was accepted, another call of Ensure returns the event. If the service creates the event under another name, which the next call would
-// not find, the error is ErrEventDiffers with [DeliveryAccepted].
+// as Create; if it was accepted, another call of Ensure returns the event. If the service
+// creates the event under another name, which the next call would not find, the error is
+// ErrEventDiffers with [DeliveryAccepted].
 //
 // Two programs that call Ensure at the same time can both create the event, because the
 // service has no way to prevent it. [EventsService.GetByName] then returns

@@ -60,16 +60,17 @@ var Operations = []Operation{
 		},
 		row: customerRow, idField: "customer_id", id: func(c messaging.Customer) string { return c.CustomerID }, nested: true,
 	}),
-	{Operation: service.GetCustomer, Response: `{"success":true,"message":"Done","data":{"data":[` + customerRow + `]}}`, Calls: map[string]Call{
-		"CustomersService.Get": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := c.Customers.Get(ctx, Canary, opts...)
-			return err
-		},
-		"CustomersService.GetByEmail": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := c.Customers.GetByEmail(ctx, CanaryEmail, opts...)
-			return err
-		},
-	}},
+	{Operation: service.GetCustomer, Response: `{"success":true,"message":"Done","data":{"data":[` + customerRow + `]}}`,
+		Calls: map[string]Call{
+			"CustomersService.Get": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := c.Customers.Get(ctx, Canary, opts...)
+				return err
+			},
+			"CustomersService.GetByEmail": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := c.Customers.GetByEmail(ctx, CanaryEmail, opts...)
+				return err
+			},
+		}},
 	listOf(service.ListTransactional, list[messaging.TransactionalMessage, messaging.TransactionalListParams]{
 		of: func(c *messaging.Client) lister[messaging.TransactionalMessage, messaging.TransactionalListParams] {
 			return c.Transactional

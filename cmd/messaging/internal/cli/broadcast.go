@@ -53,7 +53,8 @@ func (b *broadcast) command(s *settings, use, short, long, example string) *cobr
 	b.flags(cmd.Flags())
 	var names []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-	cmd.Flags().StringVar(&b.file, "from-file", "", "JSON `file` with the content, in the field names of the service; replaces the content flags")
+	cmd.Flags().StringVar(&b.file, "from-file", "",
+		"JSON `file` with the content, in the field names of the service; replaces the content flags")
 	for _, name := range names {
 		cmd.MarkFlagsMutuallyExclusive("from-file", name)
 	}

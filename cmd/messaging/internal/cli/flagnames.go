@@ -48,7 +48,8 @@ func checkLimit(total, limit int, hint string) error {
 	if total <= limit {
 		return nil
 	}
-	return exit.With(exit.Usage, "%s exceed the limit of %s; nothing was sent%s", words.Count(total, "recipient"), words.Thousands(limit), hint)
+	return exit.With(exit.Usage, "%s exceed the limit of %s; nothing was sent%s",
+		words.Count(total, "recipient"), words.Thousands(limit), hint)
 }
 
 // byFlags names the problems of a send by its flags. Other errors stay as they are.

@@ -158,7 +158,8 @@ func Corrected(text string) string {
 func meant(term string) string {
 	key, value, _ := strings.Cut(term, ":")
 	known := Suggestions()
-	if i := slices.IndexFunc(known, func(s string) bool { return strings.HasPrefix(strings.ReplaceAll(s, `"`, ""), term) }); i >= 0 && value != "" {
+	unquoted := func(s string) string { return strings.ReplaceAll(s, `"`, "") }
+	if i := slices.IndexFunc(known, func(s string) bool { return strings.HasPrefix(unquoted(s), term) }); i >= 0 && value != "" {
 		return strings.ReplaceAll(known[i], `"`, "")
 	}
 	if right := words.Nearest(key, keyNames()); right != "" && right != key {

@@ -154,8 +154,9 @@ func TestWaitForNoneRespondsAtTheEndUnlessOneArrives(t *testing.T) {
 func TestRecordsAreFoundByWords(t *testing.T) {
 	f := start(t, records.Demo())
 	for path, found := range map[string]string{
-		`/api/customers?q=%22Ada+Lovelace%22`: "c-1001", `/api/customers?q=ada+lovelace`: "c-1001", `/api/events?q=shipped+-cart`: "order shipped",
-		`/api/messages?q=invoice`: "Your invoice",
+		`/api/customers?q=%22Ada+Lovelace%22`: "c-1001", `/api/customers?q=ada+lovelace`: "c-1001",
+		`/api/events?q=shipped+-cart`: "order shipped",
+		`/api/messages?q=invoice`:     "Your invoice",
 	} {
 		assert.Equal(t, 1, strings.Count(f.get(path).Body, `"number"`), path)
 		assert.Contains(t, f.get(path).Body, found)

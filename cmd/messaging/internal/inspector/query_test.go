@@ -44,7 +44,8 @@ func TestQueryMarksItsProblems(t *testing.T) {
 	f := start(t, records.Demo())
 	require.Equal(t, 422, f.send("GET", "/v1/events?cursor=zzz&per_page=2", ""))
 	page := f.get("/requests/1").Body
-	assert.Contains(t, page, `<tr class="marked" id="at-cursor"><td><code>cursor</code><td><code>zzz</code><em>is not a cursor of this list</em>`)
+	assert.Contains(t, page, `<tr class="marked" id="at-cursor"><td><code>cursor</code><td><code>zzz</code>`+
+		`<em>is not a cursor of this list</em>`)
 	assert.Contains(t, page, `1 problem in the query: `+
 		`<a href="/requests/1?tab=exchange#at-cursor">cursor</a> is not a cursor of this list.`)
 }

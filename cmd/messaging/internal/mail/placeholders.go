@@ -9,7 +9,8 @@ import (
 
 // supplied is what services for email usually fill in without a variable: fields of the customer, and addresses of pages.
 // Whether this one does is not documented, so a placeholder with such a name is no mistake that a request shows.
-var supplied = regexp.MustCompile(`^((customer\.)?(customerid|email|firstname|lastname|phoneno)|(unsubscribe|viewinbrowser|preferences)(url|link)?)$`)
+var supplied = regexp.MustCompile(`^((customer\.)?(customerid|email|firstname|lastname|phoneno)|` +
+	`(unsubscribe|viewinbrowser|preferences)(url|link)?)$`)
 
 // IsSupplied reports whether a placeholder names what the service may fill in by itself, in any spelling.
 func IsSupplied(placeholder string) bool {

@@ -63,7 +63,8 @@ func Start(cfg Config) (*Sandbox, error) {
 	if b.StartID == "" {
 		b.StartID = b.History.Boot()
 	}
-	b.service = fake.New(fake.Config{Key: cfg.Key, Identifier: cfg.Identifier, NoHistory: true, MaxRecords: cfg.MaxRecords, Observe: b.observe})
+	b.service = fake.New(fake.Config{Key: cfg.Key, Identifier: cfg.Identifier, NoHistory: true, MaxRecords: cfg.MaxRecords,
+		Observe: b.observe})
 	b.Records = records.NewStore(b.service)
 	b.History.EventName = b.eventName
 	b.History.Notes = func(e *history.Entry) []history.Note { return findings.Of(e, b.Records) }

@@ -75,7 +75,8 @@ func TestASourceThatIsTooLongForAPageIsCut(t *testing.T) {
 }
 
 func FuzzASourceIsExactlyTheMessage(f *testing.F) {
-	for _, source := range []string{"", "<", "<a", "<a b='", "</>", "<a b=c/>x", "<style>a<b</style>", "<textarea><b>", "a\x00<b\r\n c=\"\r\">",
+	for _, source := range []string{"", "<", "<a", "<a b='", "</>", "<a b=c/>x", "<style>a<b</style>", "<textarea><b>",
+		"a\x00<b\r\n c=\"\r\">",
 		"<p>\n\n<p>\n", "<!--", "<?x?>", "<svg><![CDATA[x]]>", "< a>", "<a/=b>", "<script>\"</script>'", "<plaintext><b>"} {
 		f.Add(source)
 	}
