@@ -1,8 +1,9 @@
 package mail
 
 import (
-	"cmp"
-	"slices"
+	"net"
+	"net/url"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -29,38 +30,28 @@ const (
 	Low    Severity = "low"    // it looks a little different
 )
 
-var severities = []Severity{High, Medium, Low}
-
 // Clipped is the size in bytes from which Gmail cuts a message off.
 const Clipped = 102 << 10
 
-// rules find mistakes in elements, each by an attribute, whose value is the example.
-var rules = []struct {
-	element   atom.Atom
-	attribute string
-	severity  Severity
-	one, many string // what was found
-	found     func(value string, attributes []html.Attribute) bool
-}{
-	{atom.A, "href", High, "Link without a destination", "links without a destination", isLink(nowhere)},
-	{atom.A, "href", High, "Link with javascript: in its address, which is removed",
-		"links with javascript: in their addresses, which are removed", isLink(scripted)},
-	{atom.A, "href", High, "Link to this machine, which nobody else can open",
-		"links to this machine, which nobody else can open", isLink(local)},
-	{atom.A, "href", High, "Link without a host", "links without a host", isLink(relative)},
-	{atom.Img, "src", High, "Image that is loaded over http", "images that are loaded over http",
-		func(value string, _ []html.Attribute) bool { return linkProblem(value) == insecure }},
-	{atom.Img, "src", Medium, "Image without alt text", "images without alt text",
-		func(_ string, attributes []html.Attribute) bool { _, ok := attribute(attributes, "alt"); return !ok }},
-	{atom.A, "href", Low, "Insecure link (http)", "insecure links (http)", isLink(insecure)},
+// problem is a mistake in an element.
+type problem struct {
+	severity   Severity
+	noun, what string // in a finding: "2 links without a host"
+	short      string // in the list of links
 }
 
-func isLink(problem string) func(string, []html.Attribute) bool {
-	return func(value string, attributes []html.Attribute) bool {
-		_, ok := attribute(attributes, "href") // or else it is an anchor
-		return ok && linkProblem(value) == problem
-	}
-}
+// The problems, the worst first.
+var (
+	nowhere  = &problem{High, "link", "without a destination", "no address"}
+	scripted = &problem{High, "link", "with javascript: in the address, which is removed", "javascript"}
+	local    = &problem{High, "link", "to this machine, which nobody else can open", "only on this machine"}
+	relative = &problem{High, "link", "without a host", "no host"}
+	loaded   = &problem{High, "image", "loaded over http", ""}
+	noAlt    = &problem{Medium, "image", "without alt text", ""}
+	insecure = &problem{Low, "link", "over http, which is insecure", "not https"}
+
+	problems = []*problem{nowhere, scripted, local, relative, loaded, noAlt, insecure}
+)
 
 // Check returns what can go wrong with a message of which head is the beginning, the worst first.
 func Check(head string, size int) (findings []Finding) {
@@ -76,54 +67,140 @@ func Check(head string, size int) (findings []Finding) {
 	if strings.TrimSpace(Text(head)) == "" {
 		add(High, "There is no text: readers who block images see an empty message", -1)
 	}
-	elements := elementsOf(head)
-	for _, rule := range rules {
-		count, example, at := 0, "", -1
-		for _, e := range elements {
-			if value := valueOf(e.Attr, rule.attribute); e.DataAtom == rule.element && rule.found(value, e.Attr) {
-				if count++; count == 1 {
-					example, at = value, e.at
-				}
-			}
-		}
-		if count > 0 {
-			add(rule.severity, describe(rule.one, rule.many, count, example), at)
+	found := mistakes(head)
+	for _, p := range problems {
+		if m := found[p]; m != nil {
+			add(p.severity, words.Count(m.count, p.noun)+" "+p.what+m.example(), m.at)
 		}
 	}
-	slices.SortStableFunc(findings, func(a, b Finding) int {
-		return cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity))
-	})
 	return findings
 }
 
-// element is a start tag, and where it is.
-type element struct {
-	html.Token
-	at int
+// mistake is a problem of a message: how often it has it, and where first.
+type mistake struct {
+	count, at int
+	address   string
 }
 
-func elementsOf(message string) (list []element) {
+func mistakes(message string) map[*problem]*mistake {
+	found := make(map[*problem]*mistake)
 	at := 0
 	tokens := html.NewTokenizer(strings.NewReader(message))
 	for kind := tokens.Next(); kind != html.ErrorToken; kind = tokens.Next() {
 		size := len(tokens.Raw()) // before the token, which changes it
 		if kind == html.StartTagToken || kind == html.SelfClosingTagToken {
-			list = append(list, element{tokens.Token(), at})
+			list, address := problemsOf(tokens.Token())
+			for _, p := range list {
+				if found[p] == nil {
+					found[p] = &mistake{0, at, address}
+				}
+				found[p].count++
+			}
 		}
 		at += size
 	}
-	return list
+	return found
 }
 
-// describe says what is wrong with one thing or with many, and names the first, if it has a name.
-func describe(one, many string, count int, example string) string {
+// example names the first of several, or the only one, by its address, if it has one.
+func (m *mistake) example() string {
 	const longest = 80
-	text, which := one, ": "
-	if count > 1 {
-		text, which = words.Thousands(count)+" "+many, ". The first: "
+	address := strings.Join(strings.Fields(m.address), " ")
+	switch {
+	case address == "":
+		return ""
+	case m.count > 1:
+		return ". The first: " + words.Shortened(address, longest)
+	default:
+		return ": " + words.Shortened(address, longest)
 	}
-	if example = strings.Join(strings.Fields(example), " "); example == "" {
-		return text
-	}
-	return text + which + words.Shortened(example, longest)
 }
+
+// problemsOf returns the problems of an element, and the address to which it leads or from which it is loaded.
+func problemsOf(e html.Token) (list []*problem, address string) {
+	switch e.DataAtom {
+	case atom.A:
+		to, isLink := attribute(e.Attr, "href") // or else it is an anchor
+		if p := linkProblem(to); isLink && p != nil {
+			list = append(list, p)
+		}
+		return list, to
+	case atom.Img:
+		address = valueOf(e.Attr, "src")
+		if linkProblem(address) == insecure {
+			list = append(list, loaded)
+		}
+		if _, ok := attribute(e.Attr, "alt"); !ok {
+			list = append(list, noAlt)
+		}
+	}
+	return list, address
+}
+
+// linkProblem returns what is wrong with the address of a link, or nil.
+func linkProblem(address string) *problem {
+	address = strings.ToLower(strings.TrimSpace(address))
+	to, err := url.Parse(address)
+	if err != nil {
+		to = new(url.URL)
+	}
+	ip := net.ParseIP(to.Hostname())
+	switch {
+	case address == "" || address == "#":
+		return nowhere
+	case address[0] == '#':
+		return nil
+	case to.Scheme == "javascript":
+		return scripted
+	case to.Scheme == "file" || to.Hostname() == "localhost" || ip != nil && ip.IsLoopback():
+		return local
+	case hasNoHost(to) && !strings.ContainsAny(address, "{}[]<>*%"): // of a placeholder
+		return relative
+	case strings.HasPrefix(address, "http:"):
+		return insecure
+	default:
+		return nil
+	}
+}
+
+// hasNoHost reports whether an address lacks the host, or the name of a mailbox, without which an email cannot lead
+// anywhere. An app may have its own scheme; one of a single letter is a drive.
+func hasNoHost(to *url.URL) bool {
+	switch to.Scheme {
+	case "mailto", "tel", "sms":
+		return to.Opaque == ""
+	default:
+		return to.Host == "" && (len(to.Scheme) < 2 || strings.HasPrefix(to.Scheme, "http"))
+	}
+}
+
+// Link is a link of a message.
+type Link struct {
+	URL, Text string
+	Problem   string // in a few words, or ""
+}
+
+// Links returns the links of a message, in order.
+func Links(message string) (links []Link) {
+	add := func(to, text string) {
+		link := Link{URL: to, Text: text}
+		if p := linkProblem(to); p != nil {
+			link.Problem = p.short
+		}
+		links = append(links, link)
+	}
+	if !IsHTML(message) {
+		for _, url := range plainURL.FindAllString(message, -1) {
+			add(url, "")
+		}
+		return links
+	}
+	for n := range parse(message).Descendants() {
+		if to, ok := attribute(n.Attr, "href"); ok && n.DataAtom == atom.A {
+			add(to, strings.Join(strings.Fields(text(n)), " "))
+		}
+	}
+	return links
+}
+
+var plainURL = regexp.MustCompile(`https?:/[^\s<>"]*`)

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -29,7 +30,7 @@ func Clean(message string) (document string, ok bool) {
 		if err != nil { // nested too deeply
 			return "", false
 		}
-		changed := removeUnwanted(root) + disarmLinks(root) + replaceImages(root)
+		changed := disarm(root)
 		var b strings.Builder
 		if err := html.Render(&b, root); err != nil {
 			return "", false
@@ -50,19 +51,26 @@ var unwanted = map[string]bool{"link": true, "script": true, "base": true, "ifra
 	"animate": true, "animatetransform": true, "animatemotion": true, "animatecolor": true, "set": true, "discard": true,
 	"handler": true, "listener": true}
 
-// removeUnwanted removes elements, and returns how many it removed.
-func removeUnwanted(root *html.Node) int {
-	var found []*html.Node
+// disarm removes the unwanted elements of a document, makes its links lead nowhere and replaces its images. It returns how
+// many it changed.
+func disarm(root *html.Node) (changed int) {
+	var removed []*html.Node
 	for n := range root.Descendants() {
 		_, isPragma := attribute(n.Attr, "http-equiv")
 		if n.Type == html.ElementNode && (unwanted[localName(n)] || n.DataAtom == atom.Meta && isPragma) {
-			found = append(found, n)
+			removed = append(removed, n)
+			continue
+		}
+		changed += disarmLinks(n)
+		if (n.DataAtom == atom.Img || n.DataAtom == atom.Source) && isRemote(n) {
+			replaceImage(n)
+			changed++
 		}
 	}
-	for _, n := range found {
+	for _, n := range removed {
 		n.Parent.RemoveChild(n)
 	}
-	return len(found)
+	return changed + len(removed)
 }
 
 // localName returns the name of an element in lower case, without a prefix.
@@ -74,38 +82,27 @@ func localName(n *html.Node) string {
 // leading are the attributes whose address a click opens.
 var leading = map[string]bool{"href": true, "xlink:href": true, "ping": true, "action": true, "formaction": true}
 
-// disarmLinks makes the links to other documents lead nowhere, and returns how
-// many it changed.
-func disarmLinks(root *html.Node) (changed int) {
-	for n := range root.Descendants() {
-		for i, a := range n.Attr {
-			if !leading[strings.ToLower(a.Key)] || strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "data:image/") {
-				continue
-			}
-			n.Attr[i].Val = "#"
-			if _, titled := attribute(n.Attr, "title"); a.Key == "href" && !titled {
-				n.Attr = append(n.Attr, html.Attribute{Key: "title", Val: a.Val})
-			}
-			changed++
+// disarmLinks makes the links of an element to other documents lead nowhere, and returns how many it changed.
+func disarmLinks(n *html.Node) (changed int) {
+	for i, a := range n.Attr {
+		if !leading[strings.ToLower(a.Key)] || strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "data:image/") {
+			continue
 		}
+		n.Attr[i].Val = "#"
+		if _, titled := attribute(n.Attr, "title"); a.Key == "href" && !titled {
+			n.Attr = append(n.Attr, html.Attribute{Key: "title", Val: a.Val})
+		}
+		changed++
 	}
 	return changed
 }
 
-// replaceImages shows a box with its alternative text in place of each image that would be
-// loaded, and returns how many it replaced.
-func replaceImages(root *html.Node) (replaced int) {
-	for n := range root.Descendants() {
-		if n.DataAtom != atom.Img && n.DataAtom != atom.Source || !isRemote(n) {
-			continue
-		}
-		n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "src" || a.Key == "srcset" })
-		if n.DataAtom == atom.Img {
-			n.Attr = append(n.Attr, html.Attribute{Key: "src", Val: placeholder(n)})
-		}
-		replaced++
+// replaceImage shows a box with the alternative text in place of an image that would be loaded.
+func replaceImage(n *html.Node) {
+	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "src" || a.Key == "srcset" })
+	if n.DataAtom == atom.Img {
+		n.Attr = append(n.Attr, html.Attribute{Key: "src", Val: box(n)})
 	}
-	return replaced
 }
 
 // isRemote reports whether an image would be loaded.
@@ -114,25 +111,12 @@ func isRemote(n *html.Node) bool {
 	return source != "" && !strings.HasPrefix(source, "data:")
 }
 
-// placeholder returns the address of a picture of the size that an image has, with its
-// alternative text.
-func placeholder(n *html.Node) string {
-	const usual, perCharacter, line = 240, 7, 20
-	width, height := pixels(n, "width"), pixels(n, "height")
-	if width == 0 {
-		width = max(usual, 3*height)
-	}
-	if height == 0 {
-		height = max(width/3, 1)
-	}
-	label := []rune(strings.Join(strings.FieldsFunc(valueOf(n.Attr, "alt"), isNotShown), " "))
-	if most := (width - line) / perCharacter; len(label) > most {
-		label = append(label[:max(0, most-1)], '…')
-	}
-	if height < line || width < 2*line {
-		label = nil
-	}
-	return "data:image/svg+xml," + url.PathEscape(fmt.Sprintf(picture, width, height, html.EscapeString(string(label))))
+// box returns the address of a picture of the size that an image has, with its alternative text.
+func box(n *html.Node) string {
+	const usualWidth, usualHeight = 240, 80
+	label := strings.Join(strings.FieldsFunc(valueOf(n.Attr, "alt"), isNotShown), " ")
+	return "data:image/svg+xml," + url.PathEscape(fmt.Sprintf(picture, cmp.Or(pixels(n, "width"), usualWidth),
+		cmp.Or(pixels(n, "height"), usualHeight), html.EscapeString(label)))
 }
 
 const picture = `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d">` +

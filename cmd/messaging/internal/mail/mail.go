@@ -88,7 +88,7 @@ func text(n *html.Node) string {
 	switch {
 	case n.Type == html.TextNode:
 		return strings.ReplaceAll(n.Data, "\n", " ")
-	case n.DataAtom == atom.Style || n.DataAtom == atom.Script || n.DataAtom == atom.Title || isHidden(n):
+	case unread[n.DataAtom]:
 		return ""
 	case n.DataAtom == atom.Br:
 		return "\n"
@@ -108,12 +108,7 @@ func text(n *html.Node) string {
 	return b.String()
 }
 
-// isHidden reports whether no reader sees an element.
-func isHidden(n *html.Node) bool {
-	style := strings.ToLower(strings.ReplaceAll(valueOf(n.Attr, "style"), " ", ""))
-	_, hidden := attribute(n.Attr, "hidden")
-	return n.DataAtom == atom.Template || strings.Contains(style, "display:none") || hidden
-}
+var unread = map[atom.Atom]bool{atom.Style: true, atom.Script: true, atom.Title: true, atom.Template: true}
 
 var blocks = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.Li: true,
 	atom.Ul: true, atom.Ol: true, atom.Tr: true, atom.Table: true, atom.Section: true, atom.Header: true, atom.Footer: true,
@@ -125,20 +120,17 @@ var pixelWidth = regexp.MustCompile(`(?i)(?:^|[\s;-])width\s*:\s*(\d+)px`)
 // a part with a larger width in pixels, and no max-width. An email program makes it smaller.
 func IsFixed(message string) bool {
 	const phone = 430
-	fixed := false
-	for n := range parse(message).Descendants() {
-		style := valueOf(n.Attr, "style")
-		if n.DataAtom == atom.Style && n.FirstChild != nil {
-			style = n.FirstChild.Data
-		}
-		if strings.Contains(strings.ToLower(style), "max-width") {
-			return false
-		}
-		if found := pixelWidth.FindStringSubmatch(style); found != nil && n.DataAtom != atom.Style {
-			width, _ := strconv.Atoi(found[1]) // what is too large for a number is too large for a window
-			fixed = fixed || width > phone
-		}
-		fixed = fixed || n.DataAtom != atom.Div && pixels(n, "width") > phone
+	if strings.Contains(strings.ToLower(message), "max-width") {
+		return false
 	}
-	return fixed
+	for n := range parse(message).Descendants() {
+		inStyle := 0
+		if found := pixelWidth.FindStringSubmatch(valueOf(n.Attr, "style")); found != nil {
+			inStyle, _ = strconv.Atoi(found[1]) // what is too large for a number is too large for a window
+		}
+		if inStyle > phone || n.DataAtom != atom.Div && pixels(n, "width") > phone {
+			return true
+		}
+	}
+	return false
 }

@@ -73,11 +73,10 @@ func TestCleanShowsWhereALinkLeads(t *testing.T) {
 func TestCleanShowsThePlaceOfARemoteImage(t *testing.T) {
 	for message, want := range map[string][]string{
 		`<img src="https://acme.test/hero.jpg" width=600 height=220 alt="Two <boots>">`: {`width="600" height="220"`, "Two &lt;boots&gt;"},
-		`<img src=//acme.test/a.png width=150px alt="Acme">`:                            {`width="150" height="50"`, ">Acme<"},
-		`<img src=a.png srcset="b.png 2x" height=100 style="x">`:                        {`width="300" height="100"`, "></text>"},
+		`<img src=//acme.test/a.png width=150px alt="Acme">`:                            {`width="150" height="80"`, ">Acme<"},
+		`<img src=a.png srcset="b.png 2x" height=100 style="x">`:                        {`width="240" height="100"`, "></text>"},
 		`<img src=a.png width=100% alt="a` + "\x01\n" + `b">`:                           {`width="240" height="80"`, ">a b<"},
-		`<img src=a.png width=60 alt="a long text">`:                                    {">a lo…<"},
-		`<img src=https://acme.test/open.gif width=1 height=1 alt="tracker">`:           {`width="1" height="1"`, "></text>"},
+		`<img src=https://acme.test/open.gif width=1 height=1 alt="tracker">`:           {`width="1" height="1"`},
 	} {
 		cleaned, ok := mail.Clean(message)
 		require.True(t, ok, message)
@@ -124,8 +123,6 @@ func TestPlaceholdersAreNamesWithoutTheirFilters(t *testing.T) {
 	} {
 		assert.Equal(t, want, mail.Placeholders(text), text)
 	}
-	assert.True(t, mail.HasStatements("Hi", "{% if vip %}{{ name }}{% endif %}"))
-	assert.False(t, mail.HasStatements("{{ name }} 50% off, {%", "%}"))
 }
 
 func TestMessagesWithoutTagsAreText(t *testing.T) {

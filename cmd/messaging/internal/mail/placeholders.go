@@ -17,57 +17,29 @@ func IsSupplied(placeholder string) bool {
 	return supplied.MatchString(strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(placeholder)))
 }
 
-// Variable returns the variable that a placeholder names, or "": either by its whole name, or with the names of
-// members, as in order.id.
+// Variable returns the variable that a placeholder names, or "": by its whole name, or by what is before the first dot,
+// as in order.id.
 func Variable(sent map[string]json.RawMessage, placeholder string) string {
-	if _, ok := sent[placeholder]; ok {
-		return placeholder
-	}
-	name, path, _ := strings.Cut(placeholder, ".")
-	if value, ok := sent[name]; ok && path != "" && hasMember(value, path) {
-		return name
+	variable, _, _ := strings.Cut(placeholder, ".")
+	for _, name := range []string{placeholder, variable} {
+		if _, ok := sent[name]; ok {
+			return name
+		}
 	}
 	return ""
 }
 
-func hasMember(value json.RawMessage, path string) bool {
-	var members map[string]json.RawMessage
-	return json.Unmarshal(value, &members) == nil && Variable(members, path) != ""
-}
+// placeholder is a name in {{name}} or {{{name}}}, which can have filters, as in {{name | upper}}. What begins with a sign,
+// such as {{#if}} and {{/if}}, is no name in any usual language.
+var placeholder = regexp.MustCompile(`\{\{\s*([^\s{}|#/^>!&][^\s{}|]*)\s*(?:\|[^{}]*)?\}\}`)
 
-// Placeholders returns the names in {{name}} and {{{name}}} in the texts, sorted, each once. A name can have filters, as in
-// {{name | upper}}. What begins with a sign, such as {{#if}} and {{/if}}, is no name in any usual language.
+// Placeholders returns the names of the placeholders in the texts, sorted, each once.
 func Placeholders(texts ...string) (names []string) {
 	for _, text := range texts {
-		for {
-			_, after, found := strings.Cut(text, "{{")
-			if !found {
-				break
-			}
-			text = after
-			inside, _, closed := strings.Cut(after[:min(len(after), maxName)], "}}")
-			name, _, _ := strings.Cut(strings.TrimPrefix(inside, "{"), "|")
-			if name = strings.TrimSpace(name); closed && isName(name) {
-				names = append(names, name)
-			}
+		for _, found := range placeholder.FindAllStringSubmatch(text, -1) {
+			names = append(names, found[1])
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
-
-func isName(text string) bool {
-	return text != "" && !strings.ContainsAny(text, "{} \t\r\n") && !strings.ContainsAny(text[:1], "#/^>!&")
-}
-
-// HasStatements reports whether one of the texts has {% … %}, which many languages of templates use for conditions
-// and loops.
-func HasStatements(texts ...string) bool {
-	return slices.ContainsFunc(texts, func(text string) bool {
-		_, after, found := strings.Cut(text, "{%")
-		return found && strings.Contains(after, "%}")
-	})
-}
-
-// maxName is the length of the longest placeholder.
-const maxName = 200

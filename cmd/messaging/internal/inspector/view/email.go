@@ -72,19 +72,13 @@ func newCheck(message string) (list []checked) {
 	return list
 }
 
-// variables are those that were sent, and the placeholders of the message.
-type variables struct {
-	List []variable
-	// Statements reports whether the message also has {% … %}, which is not read.
-	Statements bool
-}
-
+// variable is one that was sent, or a placeholder of the message.
 type variable struct {
 	Name, Value string // the value is "" if none was sent
 	Use         Tag
 }
 
-func newVariables(sent map[string]json.RawMessage, b *fake.EmailBroadcast) variables {
+func newVariables(sent map[string]json.RawMessage, b *fake.EmailBroadcast) []variable {
 	used := make(map[string]bool)
 	var missing []variable
 	for _, name := range mail.Placeholders(b.Subject, b.Message) {
@@ -105,5 +99,5 @@ func newVariables(sent map[string]json.RawMessage, b *fake.EmailBroadcast) varia
 		}
 		list = append(list, variable{name, cut(string(sent[name])), use})
 	}
-	return variables{firstRows(append(list, missing...)), mail.HasStatements(b.Subject, b.Message)}
+	return firstRows(append(list, missing...))
 }
