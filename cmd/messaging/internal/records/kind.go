@@ -29,9 +29,6 @@ type Kind struct {
 	parse  func(raw json.RawMessage) (Value, error)
 	stored func(*fake.Server) []Value
 	add    func(*fake.Server, Value)
-	// created returns how many records a request created. It is nil if no request
-	// creates any.
-	created func(*fake.Exchange) int
 	// idKey is the key of the id.
 	idKey string
 }
@@ -74,9 +71,6 @@ type Value interface {
 	// Model returns the record itself: a Customer, a messaging.Event or a
 	// messaging.TransactionalMessage.
 	Model() any
-
-	// number returns the number that the service gives to the record, 0 if it gives none.
-	number() int
 }
 
 // Line is a record as a line of a list.

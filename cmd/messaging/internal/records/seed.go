@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // Seed holds records by their kinds. Its JSON has an array for each kind, in the form
@@ -42,15 +43,11 @@ type form struct {
 		LastInteraction string `json:"last_interaction"`
 	} `json:"customers"`
 	Events []struct {
-		ID          string `json:"id"`
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		CreatedAt   string `json:"created_at"`
-		Parameters  []struct {
-			Name     string `json:"name"`
-			Type     string `json:"type"`
-			Required bool   `json:"required"`
-		} `json:"parameters"`
+		ID          string                `json:"id"`
+		Name        string                `json:"name"`
+		Description string                `json:"description"`
+		CreatedAt   string                `json:"created_at"`
+		Parameters  []fake.EventParameter `json:"parameters"`
 	} `json:"events"`
 	Messages []struct {
 		ID              string `json:"id"`
@@ -79,20 +76,34 @@ func ParseSeed(data []byte) (Seed, error) {
 	}
 	seed := make(Seed)
 	for _, k := range Kinds {
-		ids := make(map[string]int)
 		for i, raw := range lists[k.Name] {
 			record, err := k.parse(raw)
 			if err != nil {
 				return nil, fmt.Errorf("%s.%d: %w", k.Name, i, err)
 			}
-			if first, taken := ids[record.ID()]; taken && record.ID() != "" {
-				return nil, fmt.Errorf("%s.%d.%s: duplicates %s.%d", k.Name, i, k.idKey, k.Name, first)
-			}
-			ids[record.ID()] = i
 			seed[k] = append(seed[k], record)
+		}
+		if err := k.checkIDs(make(map[string]string), seed[k]); err != nil {
+			return nil, err
 		}
 	}
 	return seed, nil
+}
+
+// checkIDs returns an error for the first record whose id is taken, by one of those in ids, which say by whom, or by a record
+// before it.
+func (k *Kind) checkIDs(ids map[string]string, added []Value) error {
+	for i, v := range added {
+		id := v.ID()
+		if id == "" {
+			continue
+		}
+		if by, taken := ids[id]; taken {
+			return fmt.Errorf("%s.%d.%s: %s", k.Name, i, k.idKey, by)
+		}
+		ids[id] = fmt.Sprintf("duplicates %s.%d", k.Name, i)
+	}
+	return nil
 }
 
 // unreadable returns an error for the members of a record that have the right type, and are not read.

@@ -1,9 +1,8 @@
 package records
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,13 +18,11 @@ type Store struct {
 
 	mu     sync.Mutex
 	events map[string]messaging.Event // by id; an event never changes
-	firsts map[string]string          // the id of the first event with each name
 }
 
 // NewStore returns what the service stores, which must be empty.
 func NewStore(service *fake.Server) *Store {
-	s := &Store{service: service, counts: make(map[*Kind]*atomic.Int64), events: make(map[string]messaging.Event),
-		firsts: make(map[string]string)}
+	s := &Store{service: service, counts: make(map[*Kind]*atomic.Int64), events: make(map[string]messaging.Event)}
 	for _, k := range Kinds {
 		s.counts[k] = new(atomic.Int64)
 	}
@@ -34,12 +31,13 @@ func NewStore(service *fake.Server) *Store {
 
 // Observe counts the records that a request created.
 func (s *Store) Observe(e *fake.Exchange) {
-	for _, k := range Kinds {
-		if k.created != nil {
-			s.counts[k].Add(int64(k.created(e)))
+	for _, change := range e.Customers {
+		if change.Created {
+			s.counts[Customers].Add(1)
 		}
 	}
 	if event, ok := e.Effect.(*fake.Event); ok {
+		s.counts[Events].Add(1)
 		s.learn(*event)
 	}
 }
@@ -47,20 +45,19 @@ func (s *Store) Observe(e *fake.Exchange) {
 func (s *Store) learn(events ...fake.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range events {
-		event := modelOf(&events[i])
-		s.events[event.ID] = event
-		if _, known := s.firsts[event.Name]; !known {
-			s.firsts[event.Name] = event.ID
-		}
+	for _, event := range events {
+		s.events[event.ID] = through[messaging.Event](event)
 	}
 }
 
 // FirstEvent returns the id of the first event with a name, or "".
 func (s *Store) FirstEvent(name string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.firsts[name]
+	events := s.service.Events()
+	i := slices.IndexFunc(events, func(e fake.Event) bool { return e.Name == name })
+	if i < 0 {
+		return ""
+	}
+	return events[i].ID
 }
 
 // Event returns the event with an id.
@@ -80,7 +77,11 @@ func (s *Store) All(k *Kind) Records {
 	values := k.stored(s.service)
 	all := make(Records, len(values))
 	for i, v := range values {
-		all[len(values)-1-i] = Record{cmp.Or(v.number(), i+1), v}
+		number := i + 1
+		if c, ok := v.(customer); ok {
+			number = c.Number
+		}
+		all[len(values)-1-i] = Record{number, v}
 	}
 	return all
 }
@@ -101,26 +102,16 @@ func (s *Store) Add(seed Seed) error {
 	defer s.adding.Unlock()
 	var problems []error
 	for _, k := range Kinds {
-		problems = append(problems, k.checkIDs(k.stored(s.service), seed[k]))
+		ids := make(map[string]string)
+		for _, v := range k.stored(s.service) {
+			ids[v.ID()] = "already exists"
+		}
+		problems = append(problems, k.checkIDs(ids, seed[k]))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
 	s.add(seed)
-	return nil
-}
-
-// checkIDs returns an error for the first record whose id already exists.
-func (k *Kind) checkIDs(stored, added []Value) error {
-	exists := make(map[string]bool, len(stored))
-	for _, v := range stored {
-		exists[v.ID()] = true
-	}
-	for i, v := range added {
-		if v.ID() != "" && exists[v.ID()] {
-			return fmt.Errorf("%s.%d.%s: already exists", k.Name, i, k.idKey)
-		}
-	}
 	return nil
 }
 
@@ -131,7 +122,6 @@ func (s *Store) Reset(seed Seed) {
 	s.service.Reset()
 	s.mu.Lock()
 	clear(s.events)
-	clear(s.firsts)
 	s.mu.Unlock()
 	for _, count := range s.counts {
 		count.Store(0)
