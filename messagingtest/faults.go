@@ -17,7 +17,8 @@ type Fault struct{ fault fake.Fault }
 // Fail makes the next n requests of an operation fail. op is the name of the operation in
 // errors of package messaging, such as [messaging.OpTriggerEvent], and "" stands for any
 // request. To let the second page fail, pass the zero Fault with n = 1 first. A lookup is a
-// request for the list that it reads: use "list customers" for Customers.Get. Fail panics if the service has no such operation.
+// request for the list that it reads: use "list customers" for Customers.Get. Fail panics if
+// the service has no such operation.
 //
 // A request takes the fault of the earliest call of Fail that is for its operation and has
 // requests left. A call takes one fault for each of its attempts. If requests are sent
