@@ -115,12 +115,7 @@ func (s *Store) unlink(e *Entry) {
 // Grouped returns a query that matches only the last of those attempts of a call that q
 // matches.
 func (s *Store) Grouped(q Query) Query {
-	return q.And(s.lastOfCall(q))
-}
-
-// lastOfCall reports whether no later attempt of a call matches.
-func (s *Store) lastOfCall(q Query) func(*Entry) bool {
-	return func(e *Entry) bool { return !slices.ContainsFunc(s.Later(e), q.Match) }
+	return q.And(func(e *Entry) bool { return !slices.ContainsFunc(s.Later(e), q.Match) })
 }
 
 // Later returns the attempts of a call after an entry that are still kept, in their order.

@@ -136,34 +136,3 @@ func Suggestions() (terms []string) {
 	}
 	return terms
 }
-
-// Corrected returns a query with what was probably meant in place of its invalid terms, or "" if nobody can tell.
-func Corrected(text string) string {
-	terms := search.Terms(text)
-	written := make([]string, len(terms))
-	for i, t := range terms {
-		if _, err := Parse(t.String()); err != nil {
-			t.Text = meant(lower(t.Text))
-		}
-		written[i] = t.String()
-	}
-	query := strings.Join(written, " ")
-	if _, err := Parse(query); err != nil || slices.Contains(written, "") {
-		return ""
-	}
-	return query
-}
-
-// meant returns the term that begins as an invalid one, has the key that it probably means, or resembles it; or "".
-func meant(term string) string {
-	key, value, _ := strings.Cut(term, ":")
-	known := Suggestions()
-	unquoted := func(s string) string { return strings.ReplaceAll(s, `"`, "") }
-	if i := slices.IndexFunc(known, func(s string) bool { return strings.HasPrefix(unquoted(s), term) }); i >= 0 && value != "" {
-		return strings.ReplaceAll(known[i], `"`, "")
-	}
-	if right := words.Nearest(key, keyNames()); right != "" && right != key {
-		return right + ":" + value
-	}
-	return strings.ReplaceAll(words.Nearest(term, known), `"`, "")
-}

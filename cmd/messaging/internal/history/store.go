@@ -244,30 +244,14 @@ func (s *Store) Find(q Query, before, limit int) (found []*Entry, more bool) {
 }
 
 // Count returns the number of the entries that match.
-func (s *Store) Count(q Query) int {
-	_, _, total := s.FindAndCount(q, 0, 0)
-	return total
-}
-
-// FindAndCount returns what Find does of a grouped query, and how many entries match without groups, in one pass.
-func (s *Store) FindAndCount(q Query, before, limit int) (found []*Entry, more bool, total int) {
+func (s *Store) Count(q Query) (n int) {
 	all, _ := s.After(0)
-	isLast := s.lastOfCall(q)
-	for _, e := range slices.Backward(all) {
-		if !q.Match(e) {
-			continue
-		}
-		total++
-		switch {
-		case !isLast(e):
-		case before > 0 && e.Number >= before:
-		case len(found) == limit:
-			more = true
-		default:
-			found = append(found, e)
+	for _, e := range all {
+		if q.Match(e) {
+			n++
 		}
 	}
-	return found, more, total
+	return n
 }
 
 // Wait calls seen with each entry after a number that matches, also with those that come

@@ -401,11 +401,8 @@ func TestEachTermOfASearchCanBeRemoved(t *testing.T) {
 func TestASearchThatFindsNothingShowsHowToSearch(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
-	for path, corrected := range map[string]string{"/?q=ada+has:skip": "/?q=ada+has%3Askipped", "/?q=stats:422": "/?q=status%3A422",
-		"/?q=op:nonsense": "", "/?q=nowhere": ""} {
-		page := html.UnescapeString(f.get(path).Body)
-		assert.Contains(t, page, `<table class="search-keys">`, path)
-		assert.Equal(t, corrected != "", strings.Contains(page, `<a href="`+corrected+`">Search for <bdi>`), path)
+	for _, path := range []string{"/?q=ada+has:skip", "/?q=stats:422", "/?q=op:nonsense", "/?q=nowhere"} {
+		assert.Contains(t, f.get(path).Body, `<table class="search-keys">`, path)
 	}
 }
 

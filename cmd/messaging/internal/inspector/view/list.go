@@ -31,15 +31,8 @@ func around(number int) int { return number + PageSize/2 }
 // NewList returns the page of the requests before a number that match. Without a number, it
 // is the first one if that has the selected request, or else the page around it.
 func NewList(store *history.Store, query string, q history.Query, before, selected int) List {
-	var entries []*history.Entry
-	var more bool
-	var matches int
 	grouped := store.Grouped(q)
-	if query == "" {
-		entries, more = store.Find(grouped, before, PageSize)
-	} else {
-		entries, more, matches = store.FindAndCount(q, before, PageSize)
-	}
+	entries, more := store.Find(grouped, before, PageSize)
 	if selected > 0 && before == 0 && len(entries) > 0 && entries[len(entries)-1].Number > selected {
 		before = around(selected)
 		entries, more = store.Find(grouped, before, PageSize)
@@ -50,7 +43,7 @@ func NewList(store *history.Store, query string, q history.Query, before, select
 	}
 	l := newList("/", query, before, oldest)
 	if query != "" {
-		l.Matches = MatchCount(matches)
+		l.Matches = MatchCount(store.Count(q))
 	}
 	if len(entries) > 0 {
 		l.Day = NewRow(entries[0]).Date

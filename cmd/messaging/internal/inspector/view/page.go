@@ -150,15 +150,6 @@ func (p *Page) Suggestions() []string {
 // Terms are links that remove a term from the search.
 func (p *Page) Terms() []chip { return termLinks(p.ListPath(), p.Query) }
 
-// Corrected is a search that was probably meant by an invalid one, or nil.
-func (p *Page) Corrected() *chip {
-	query := history.Corrected(p.Query)
-	if query == "" {
-		return nil
-	}
-	return &chip{Label: query, Href: "/" + QueryString("q", query)}
-}
-
 // Setup returns what points a program at the sandbox.
 func (p *Page) Setup() Snippet {
 	return Snippet{"Point a program at the sandbox", "export MESSAGING_BASE_URL=" + p.BaseURL +
