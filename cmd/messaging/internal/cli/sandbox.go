@@ -190,39 +190,32 @@ func shutDown(server *http.Server) {
 }
 
 // readSeed reads the seed with a name: a file, stdin or the built-in one.
-func readSeed(cmd *cobra.Command, name string) (records.Seed, error) {
-	switch name {
+func readSeed(cmd *cobra.Command, given string) (seed records.Seed, err error) {
+	var data []byte
+	name := given
+	switch given {
 	case "":
 		return records.Seed{}, nil
 	case "demo":
 		return records.Demo(), nil
 	case "-":
-		data, err := io.ReadAll(cmd.InOrStdin())
-		if err != nil {
+		name = "stdin"
+		data, err = io.ReadAll(cmd.InOrStdin())
+	default:
+		if name, err = filepath.Abs(given); err != nil { // for the error: go run -C changes the folder
 			return nil, err
 		}
-		seed, err := records.ParseSeed(data)
-		if err != nil {
-			return nil, fmt.Errorf("stdin: %w", err)
+		data, err = os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(given, `./\`) {
+			return nil, fmt.Errorf("%w; the built-in seed is \"demo\"", err)
 		}
-		return seed, nil
 	}
-	path, err := filepath.Abs(name) // for the error: go run -C changes the folder
-	if err != nil {
-		return records.Seed{}, err
+	if err == nil {
+		if seed, err = records.ParseSeed(data); err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
 	}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `./\`) {
-		return records.Seed{}, fmt.Errorf("%w; the built-in seed is \"demo\"", err)
-	}
-	if err != nil {
-		return records.Seed{}, err
-	}
-	seed, err := records.ParseSeed(data)
-	if err != nil {
-		return records.Seed{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return seed, nil
+	return seed, err
 }
 
 // parseBytes parses a size in bytes, KiB, MiB or GiB.

@@ -121,15 +121,7 @@ func (s *settings) printAge(body []byte, began time.Time) {
 	}
 	for _, match := range append(found.Items, found.request) {
 		if match.Number > 0 && match.At.Before(began) {
-			s.printer.Note("request %d came %v before this wait", match.Number, rounded(began.Sub(match.At)))
+			s.printer.Note("request %d came %v before this wait", match.Number, began.Sub(match.At).Round(time.Millisecond))
 		}
 	}
-}
-
-// rounded returns a duration without digits that nobody reads.
-func rounded(d time.Duration) time.Duration {
-	if d > 10*time.Second {
-		return d.Round(time.Second)
-	}
-	return d.Round(time.Millisecond)
 }
