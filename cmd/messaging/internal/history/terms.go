@@ -1,9 +1,7 @@
 package history
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -159,10 +157,9 @@ func (e *Entry) isFor(part string) bool {
 	case e.Kind == "" || !containsFold(unescaped(e.Request.Body), part):
 		return len(e.Request.Body) > 0 && containsFold(unescaped(e.Request.Body), part)
 	}
-	found, _ := hasText(json.NewDecoder(bytes.NewReader(e.Request.Body)), "", func(name, text string) bool {
-		return slices.Contains(recipientFields, name) && containsFold(text, part)
+	return e.findValue(func(at []string, text string) bool {
+		return len(at) > 0 && slices.Contains(recipientFields, at[len(at)-1]) && containsFold(text, part)
 	})
-	return found
 }
 
 // recipientFields are the members of a body that hold a recipient.

@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -90,66 +91,52 @@ func (e *Entry) hasValue(path []string, part string, matches func(text string) b
 	if text := unescaped(e.Request.Body); !containsFold(text, path[len(path)-1]) || !containsFold(text, part) {
 		return false // most bodies need not be read
 	}
-	decoder := json.NewDecoder(bytes.NewReader(e.Request.Body))
-	decoder.UseNumber()
-	var body any
-	if decoder.Decode(&body) != nil {
-		return false
-	}
-	return findValue(body, nil, func(at []string, text string) bool {
+	return json.Valid(e.Request.Body) && e.findValue(func(at []string, text string) bool {
 		return len(at) >= len(path) && slices.EqualFunc(at[len(at)-len(path):], path, strings.EqualFold) && matches(text)
 	})
 }
 
-// findValue reports whether a value within another one matches. The elements of an array have
-// the path of the array.
-func findValue(value any, at []string, match func(at []string, text string) bool) bool {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, member := range value {
-			if findValue(member, append(slices.Clip(at), name), match) {
-				return true
-			}
-		}
-		return false
-	case []any:
-		return slices.ContainsFunc(value, func(element any) bool { return findValue(element, at, match) })
-	case string:
-		return match(at, value)
-	default:
-		text, err := json.Marshal(value)
-		return err == nil && match(at, string(text))
+// findValue reports whether a text, number or other single value in the body of the request matches, with the names of the
+// members that it is in.
+func (e *Entry) findValue(matches func(at []string, text string) bool) bool {
+	decoder := json.NewDecoder(bytes.NewReader(e.Request.Body))
+	decoder.UseNumber()
+	found, _ := findNext(decoder, nil, matches) // what cannot be read has no values
+	return found
+}
+
+// findNext looks for a value that matches in the next value. It reads no further than that, since a body can name many
+// recipients. The elements of an array have the path of the array.
+func findNext(decoder *json.Decoder, at []string, matches func(at []string, text string) bool) (found bool, err error) {
+	token, err := decoder.Token()
+	if err != nil {
+		return false, err
 	}
+	if token == nil {
+		return matches(at, "null"), nil
+	}
+	if _, isNested := token.(json.Delim); !isNested {
+		return matches(at, fmt.Sprint(token)), nil
+	}
+	for decoder.More() {
+		member := at
+		if token == json.Delim('{') {
+			name, err := decoder.Token()
+			if err != nil {
+				return false, err
+			}
+			member = append(at, fmt.Sprint(name)) // in the place of the member before it
+		}
+		if found, err := findNext(decoder, member, matches); found || err != nil {
+			return found, err
+		}
+	}
+	_, err = decoder.Token() // the end
+	return false, err
 }
 
 // Mentions reports whether the body of the request has one of some texts as a value. Empty texts are left out.
 func (e *Entry) Mentions(texts ...string) bool {
 	body := unescaped(e.Request.Body)
 	return slices.ContainsFunc(texts, func(text string) bool { return text != "" && containsFold(body, lower(`"`+text+`"`)) })
-}
-
-// hasText reports whether a text in the next value matches, with the name of the member that it is in. It reads no further
-// than that, since a body can name many recipients.
-func hasText(decoder *json.Decoder, name string, matches func(name, text string) bool) (found bool, err error) {
-	token, err := decoder.Token()
-	if text, ok := token.(string); ok {
-		return matches(name, text), err
-	}
-	if token != json.Delim('{') && token != json.Delim('[') {
-		return false, err
-	}
-	for decoder.More() {
-		if token == json.Delim('{') {
-			key, err := decoder.Token()
-			if err != nil {
-				return false, err
-			}
-			name, _ = key.(string)
-		}
-		if found, err := hasText(decoder, name, matches); found || err != nil {
-			return found, err
-		}
-	}
-	_, err = decoder.Token() // the end
-	return false, err
 }
