@@ -59,7 +59,7 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	p.until(at("/requests/9?q=has%3Askipped"))
 	p.until(`document.querySelector("tr.why").textContent.includes("21.11.2026")`)
 	p.press("Escape")
-	p.until(at("/?q=has%3Askipped") + ` && document.activeElement.dataset.number === "9"`)
+	p.until(at("/?q=has%3Askipped") + ` && document.activeElement.dataset.number === "9" && !document.querySelector(".has-detail")`)
 	p.press("Escape")
 	p.until(at("/") + ` && ` + rowCount + ` > 1`)
 
