@@ -24,7 +24,8 @@ type Decision struct {
 	// Why is why the entry was not changed.
 	Why Why
 	// RetryAt is when the same call can change the entry, for [WhyMayBeAlive] and
-	// [WhySending]. Otherwise it is the zero time.
+	// [WhySending]. Otherwise it is the zero time. If the process that sends the entry was
+	// killed, the entry leaves [Sending] when the next Run or DeliverDue finds it.
 	RetryAt time.Time
 }
 

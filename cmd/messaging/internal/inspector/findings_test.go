@@ -67,7 +67,8 @@ func TestEachRuleFindsItsMistake(t *testing.T) {
 			[]string{"no_variable"}, "{{nobody}} was"},
 		{"a header", "/v1/broadcast/send/email", broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), nil,
 			[]string{"sdk_refuses"}, "sends nothing"},
-		{"a link", "/v1/broadcast/send/email", broadcastOf("https://acme.test", "http://localhost/x"), nil, []string{"email_check"}, "1 link to this machine"},
+		{"a link", "/v1/broadcast/send/email", broadcastOf("https://acme.test", "http://localhost/x"), nil, []string{"email_check"},
+			"1 link to this machine"},
 	} {
 		header := test.header
 		if header == nil {
