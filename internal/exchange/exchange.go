@@ -121,9 +121,6 @@ func (x *Exchange) Progress() (attempts int, delivery Delivery) {
 	return x.attempts, x.delivery
 }
 
-// Redact returns text without the API keys that the call has sent.
-func (x *Exchange) Redact(text string) string { return x.keys.Text(text) }
-
 // complete adds what is known about the whole call to the outcome.
 func (x *Exchange) complete() *Outcome {
 	x.describe(&x.outcome)
