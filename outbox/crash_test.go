@@ -86,18 +86,26 @@ func TestTheSweepObservesTheSendTimeoutOfTheClaimer(t *testing.T) {
 	})
 }
 
+// openPostgres opens a database that has no tables yet. The caller closes the pool, before
+// its synctest bubble ends.
+func openPostgres(t *testing.T, ctx context.Context, url string) (*pgxpool.Pool, *postgres.Store) {
+	t.Helper()
+	pool, err := pgxpool.New(ctx, url)
+	require.NoError(t, err)
+	require.NoError(t, postgres.Migrate(ctx, pool))
+	store, err := postgres.New(ctx, pool)
+	require.NoError(t, err)
+	return pool, store
+}
+
 func TestTheSweepUsesTheClockOfTheDatabase(t *testing.T) {
 	url := pgtest.URL(t)
 	synctest.Test(t, func(t *testing.T) { // where the clock of the program is in the year 2000
 		ctx := context.Background()
-		pool, err := pgxpool.New(ctx, url)
-		require.NoError(t, err)
+		pool, store := openPostgres(t, ctx, url)
 		defer pool.Close()
-		require.NoError(t, postgres.Migrate(ctx, pool))
-		store, err := postgres.New(ctx, pool)
-		require.NoError(t, err)
 		l := store.Ledger()
-		_, err = l.Insert(ctx, []ledger.NewEntry{{Key: "over", Operation: "trigger event"}, {Key: "held", Operation: "trigger event"}})
+		_, err := l.Insert(ctx, []ledger.NewEntry{{Key: "over", Operation: "trigger event"}, {Key: "held", Operation: "trigger event"}})
 		require.NoError(t, err)
 		for key, lease := range map[string]time.Duration{"over": time.Millisecond, "held": time.Minute} {
 			claimed, err := l.Claim(ctx, ledger.Claim{Token: ledger.Token{1}, Lease: lease, Limit: 1,

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -104,16 +103,12 @@ func TestRetryAfterDoesNotDependOnTheClockOfTheProcess(t *testing.T) {
 	url := pgtest.URL(t)
 	synctest.Test(t, func(t *testing.T) { // where the clock of the program is in the year 2000
 		ctx := context.Background()
-		pool, err := pgxpool.New(ctx, url)
-		require.NoError(t, err)
+		pool, store := openPostgres(t, ctx, url)
 		defer pool.Close()
-		require.NoError(t, postgres.Migrate(ctx, pool))
-		store, err := postgres.New(ctx, pool)
-		require.NoError(t, err)
 		var due time.Time
 		require.NoError(t, pool.QueryRow(ctx, `SELECT now() + interval '1 hour'`).Scan(&due))
 		o := newBox(t, store, newService().client(t), nil)
-		_, err = o.Enqueue(ctx, outbox.Item{Key: "reminder", Prepared: request(t, "reminder"), NotBefore: due})
+		_, err := o.Enqueue(ctx, outbox.Item{Key: "reminder", Prepared: request(t, "reminder"), NotBefore: due})
 		require.NoError(t, err)
 		delivered, err := o.Deliver(ctx, "reminder")
 		require.NoError(t, err)
