@@ -77,14 +77,17 @@ const (
 	// entry, from the times given to Enqueue.
 	times = `statement_timestamp(), CASE WHEN %[1]s > statement_timestamp() THEN %[1]s ELSE 'epoch' END,
 		greatest(%[1]s, statement_timestamp()), %[2]s`
-	insertColumns = `INSERT INTO {entry} (key, operation, digest, body, sealed, urgent, created_at, not_before, due_since, not_after) `
+	// lane is the lane of an entry that was never denied. It is not a generated column, whose
+	// expression Postgres would parse at each INSERT.
+	lane          = `CASE WHEN urgent THEN 0 ELSE 1 END`
+	insertColumns = `INSERT INTO {entry} (key, operation, digest, body, sealed, urgent, lane, created_at, not_before, due_since, not_after) `
 	unlessPresent = ` ON CONFLICT (key) DO NOTHING RETURNING id, `
 )
 
 // insertOne is for the usual case, one entry in a transaction of pgx, whose connection is known
 // to belong to the database. Its plan has no table but that of the entries.
-var insertOne = insertColumns + `VALUES ($1, $2, $3, $4, $5, $6, ` + fmt.Sprintf(times, "$7::timestamptz", "$8::timestamptz") + `)` +
-	unlessPresent + `created_at`
+var insertOne = insertColumns + `VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6 THEN 0 ELSE 1 END, ` +
+	fmt.Sprintf(times, "$7::timestamptz", "$8::timestamptz") + `)` + unlessPresent + `created_at`
 
 // insertOne adds an entry. It returns the zero value if its key exists.
 func (l *pgxLedger) insertOne(ctx context.Context, tx pgx.Tx, e ledger.NewEntry) (inserted ledger.Inserted, err error) {
@@ -129,7 +132,7 @@ func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry,
 	}
 	inserted := make([]ledger.Inserted, len(entries))
 	const millisecond = ` * interval '1 millisecond' + 'epoch'::timestamptz`
-	err := l.run(ctx, q, insertColumns+`SELECT key, operation, decode(digest, 'hex'), decode(body, 'base64'), sealed, urgent,
+	err := l.run(ctx, q, insertColumns+`SELECT key, operation, decode(digest, 'hex'), decode(body, 'base64'), sealed, urgent, `+lane+`,
 			`+fmt.Sprintf(times, `(not_before`+millisecond+`)`, `not_after`+millisecond)+`
 		FROM json_to_recordset($2::text::json) AS i(n integer, key text, operation text, digest text, body text, sealed boolean,
 			urgent boolean, not_before bigint, not_after bigint)

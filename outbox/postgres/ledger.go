@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -147,7 +146,7 @@ type look struct {
 
 func lookOf(ordinal int, l ledger.Look) look {
 	if l.Timed && l.After.Time == 0 { // after those that wait for no time
-		l.After.ID = math.MaxInt64
+		l.After.Time = 1
 	}
 	return look{ordinal, l.Operation, l.Lane, l.Timed, l.After.Time, l.After.ID}
 }
@@ -246,7 +245,8 @@ var settleSQL = `WITH ` + outcomesSQL + `, locked AS MATERIALIZED (
 				body = CASE WHEN s.state = 2 THEN NULL ELSE e.body END,
 				not_before = CASE WHEN s.state = 0 THEN clock_timestamp() + s.wait * interval '1 millisecond' ELSE e.not_before END,
 				settled_at = CASE WHEN s.state <> 0 THEN statement_timestamp() END,
-				denials = s.denials, denied_at = CASE WHEN s.denied THEN statement_timestamp() ELSE e.denied_at END,
+				denials = s.denials, lane = CASE WHEN s.denials > 0 THEN 2 ELSE ` + lane + ` END,
+				denied_at = CASE WHEN s.denied THEN statement_timestamp() ELSE e.denied_at END,
 				attempts = e.attempts - s.returned::integer, lease_until = NULL
 			FROM s WHERE e.id = s.id AND e.id = ANY(ARRAY(SELECT id FROM locked)) AND e.token = s.token
 				AND (e.state + 0 IN (1, 4) OR e.state + 0 = 0 AND s.state IN (2, 3) OR e.state + 0 IN (3, 5) AND s.state = 2)
@@ -432,7 +432,8 @@ var (
 	// rejected one as not sent.
 	resending = decision{`state + 0 IN (3, 4) AND (lease_until IS NULL OR lease_until <= statement_timestamp())
 			AND (not_after IS NULL OR not_after > statement_timestamp())`,
-		`state = 0, not_before = 'epoch', due_since = statement_timestamp(), settled_at = NULL, lease_until = NULL, denials = 0,
+		`state = 0, not_before = 'epoch', due_since = statement_timestamp(), settled_at = NULL, lease_until = NULL,
+			denials = 0, lane = ` + lane + `,
 			delivery = CASE WHEN state = 4 THEN 0 ELSE 1 END, token = CASE WHEN state = 4 THEN token END`}
 	dismissal = decision{`state + 0 IN (0, 3, 4)`,
 		`state = 5, body = NULL, error = '', lease_until = NULL, settled_at = statement_timestamp(),

@@ -43,7 +43,7 @@ var steps = [][]string{{
 		attempts    integer NOT NULL DEFAULT 0,
 		denials     integer NOT NULL DEFAULT 0,
 		denied_at   timestamptz,
-		lane        smallint GENERATED ALWAYS AS (CASE WHEN denials > 0 THEN 2 WHEN urgent THEN 0 ELSE 1 END) STORED,
+		lane        smallint NOT NULL,
 		not_before  timestamptz NOT NULL,
 		not_after   timestamptz,
 		due_since   timestamptz NOT NULL,
@@ -59,8 +59,7 @@ var steps = [][]string{{
 	`CREATE INDEX outbox_entry_not_after ON {entry} (not_after) WHERE state = 0 AND not_after IS NOT NULL`,
 	`CREATE INDEX outbox_entry_lease ON {entry} (lease_until) WHERE state = 1`,
 	`CREATE INDEX outbox_entry_accepted ON {entry} (operation, settled_at) WHERE state = 2`,
-	`CREATE INDEX outbox_entry_rejected ON {entry} (id) WHERE state = 3`,
-	`CREATE INDEX outbox_entry_unclear ON {entry} (id) WHERE state = 4`,
+	`CREATE INDEX outbox_entry_attention ON {entry} (state, id) WHERE state IN (3, 4)`,
 	`CREATE INDEX outbox_entry_dismissed ON {entry} (settled_at) WHERE state = 5`,
 }}
 
