@@ -125,13 +125,13 @@ func (l *Ledger) Due(ctx context.Context, looks []ledger.Look) (due []ledger.Due
 }
 
 // rangeOf returns the part of the index that a look is at. Entries that wait for no time have
-// the time 0.
+// the time 0, and SQLite would walk over all of them if the part began with it.
 func rangeOf(look ledger.Look, latest int64) (after ledger.Position, to int64) {
 	switch {
 	case !look.Timed:
 		return look.After, 0
 	case look.After.Time == 0:
-		return ledger.Position{ID: math.MaxInt64}, latest
+		return ledger.Position{Time: 1}, latest
 	}
 	return look.After, latest
 }
