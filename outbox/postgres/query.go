@@ -48,16 +48,7 @@ func (q pgxQuerier) query(ctx context.Context, statement string, args []any, sca
 		return err
 	}
 	defer rows.Close()
-	for rows.Next() {
-		if scan == nil {
-			continue
-		}
-		if err := scan(rows.Scan); err != nil {
-			return err
-		}
-	}
-	rows.Close()
-	return rows.Err()
+	return each(rows, scan)
 }
 
 // sqlPool is a pool of database/sql.
@@ -94,6 +85,15 @@ func (q sqlQuerier) query(ctx context.Context, statement string, args []any, sca
 		return err
 	}
 	defer func() { _ = rows.Close() }()
+	return each(rows, scan)
+}
+
+// each calls scan for each row, unless it is nil.
+func each(rows interface {
+	Next() bool
+	Scan(into ...any) error
+	Err() error
+}, scan func(ledger.Scan) error) error {
 	for rows.Next() {
 		if scan == nil {
 			continue
