@@ -312,7 +312,7 @@ func (l *base) Sweep(ctx context.Context, limit int) (int, error) {
 
 // Expire implements ledger.Ledger.
 func (l *base) Expire(ctx context.Context, limit int) ([]ledger.Entry, error) {
-	return rowsOf(ctx, l, scanEntry, `WITH over AS MATERIALIZED (
+	return rowsOf(ctx, l, unit.Entry, `WITH over AS MATERIALIZED (
 			SELECT id FROM {entry} WHERE state = 0 AND not_after <= statement_timestamp() ORDER BY not_after LIMIT $1::bigint FOR UPDATE SKIP LOCKED
 		)
 		UPDATE {entry} SET state = 3, settled_at = statement_timestamp(), error = $2::text
@@ -348,7 +348,7 @@ func (l *base) Tidy(context.Context) error { return nil }
 
 // Find implements ledger.Ledger.
 func (l *base) Find(ctx context.Context, keys []string) ([]ledger.Entry, error) {
-	return rowsOf(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM {entry}
+	return rowsOf(ctx, l, unit.Entry, `SELECT `+entryColumns+` FROM {entry}
 		WHERE key = ANY(ARRAY(SELECT json_array_elements_text($1::text::json)))`, asJSON(keys))
 }
 
@@ -378,7 +378,7 @@ var filterSQL = ledger.FilterSQL{
 // List implements ledger.Ledger.
 func (l *base) List(ctx context.Context, f ledger.Filter, after int64, limit int) ([]ledger.Entry, error) {
 	where, args := filterSQL.Where(f, after)
-	return rowsOf(ctx, l, scanEntry, fmt.Sprintf(`SELECT %s FROM {entry} WHERE %s ORDER BY id LIMIT %d`, entryColumns, where, limit), args...)
+	return rowsOf(ctx, l, unit.Entry, fmt.Sprintf(`SELECT %s FROM {entry} WHERE %s ORDER BY id LIMIT %d`, entryColumns, where, limit), args...)
 }
 
 // Counts implements ledger.Ledger.
@@ -463,14 +463,14 @@ func (l *base) decide(ctx context.Context, q querier, d decision, keys []string,
 	names := asJSON(keys)
 	const ofKeys = `key = ANY(ARRAY(SELECT json_array_elements_text($1::text::json)))
 		AND EXISTS (SELECT 1 FROM {meta} WHERE digest_key = $2::bytea)`
-	changed, err := rowsIn(ctx, l, q, scanEntry, `WITH chosen AS MATERIALIZED (
+	changed, err := rowsIn(ctx, l, q, unit.Entry, `WITH chosen AS MATERIALIZED (
 			SELECT id FROM {entry} WHERE `+ofKeys+` AND `+d.changeable+` AND `+condition+` ORDER BY id FOR UPDATE
 		)
 		UPDATE {entry} SET `+d.set+` WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND `+d.changeable+` RETURNING `+entryColumns, names, l.key)
 	if err != nil {
 		return nil, otherDatabase(err)
 	}
-	found, err := rowsIn(ctx, l, q, scanEntry, `SELECT `+entryColumns+` FROM {entry} WHERE `+ofKeys, names, l.key)
+	found, err := rowsIn(ctx, l, q, unit.Entry, `SELECT `+entryColumns+` FROM {entry} WHERE `+ofKeys, names, l.key)
 	if err != nil {
 		return nil, err
 	}

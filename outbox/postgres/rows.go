@@ -24,5 +24,3 @@ var (
 func micros(expression string) string {
 	return `(extract(epoch FROM ` + expression + `) * 1000000)::bigint`
 }
-
-func scanEntry(row ledger.Scan) (ledger.Entry, error) { return unit.Entry(row) }

@@ -30,15 +30,14 @@ func (u Unit) Duration(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), math.MaxInt64/int64(u))) * time.Duration(u)
 }
 
-// Entry scans the columns of an entry, and the columns after them into more: id, key,
-// operation, state, attempts, delivery, error, created_at, not_before, settled_at, not_after,
-// lease_until, urgent and the current time.
-func (u Unit) Entry(row Scan, more ...any) (e Entry, err error) {
+// Entry scans the columns of an entry: id, key, operation, state, attempts, delivery, error,
+// created_at, not_before, settled_at, not_after, lease_until, urgent and the current time.
+func (u Unit) Entry(row Scan) (e Entry, err error) {
 	var enqueued, notBefore, now int64
 	var settled, notAfter, lease *int64
-	into := []any{&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &enqueued, &notBefore, &settled,
-		&notAfter, &lease, &e.Urgent, &now}
-	if err = row(append(into, more...)...); err != nil {
+	err = row(&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &enqueued, &notBefore, &settled, &notAfter,
+		&lease, &e.Urgent, &now)
+	if err != nil {
 		return e, err
 	}
 	due := cmp.Or(notBefore, enqueued)
@@ -53,7 +52,7 @@ func (u Unit) Entry(row Scan, more ...any) (e Entry, err error) {
 // Inserted scans the columns of an entry and its digest.
 func (u Unit) Inserted(row Scan) (i Inserted, err error) {
 	i.Present = true
-	i.Entry, err = u.Entry(row, &i.Digest)
+	i.Entry, err = u.Entry(func(into ...any) error { return row(append(into, &i.Digest)...) })
 	return i, err
 }
 

@@ -235,7 +235,7 @@ func (l *Ledger) Expire(ctx context.Context, limit int) ([]ledger.Entry, error) 
 		rows, err := conn.QueryContext(ctx, `UPDATE outbox_entry SET state = 3, settled_at = `+nowSQL+`, error = ?
 			WHERE id IN (SELECT id FROM outbox_entry WHERE `+over+` ORDER BY not_after LIMIT ?)
 			RETURNING `+entryColumns, ledger.ExpiredError, limit)
-		expired, err = collect(rows, err, scanEntry)
+		expired, err = collect(rows, err, unit.Entry)
 		return err
 	})
 	return expired, err
@@ -309,7 +309,7 @@ func (l *Ledger) none(ctx context.Context, condition string) (none bool, err err
 
 // Find implements ledger.Ledger.
 func (l *Ledger) Find(ctx context.Context, keys []string) ([]ledger.Entry, error) {
-	return query(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+inKeys, asJSON(keys))
+	return query(ctx, l, unit.Entry, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+inKeys, asJSON(keys))
 }
 
 // Request implements ledger.Ledger.
@@ -338,7 +338,7 @@ var filterSQL = ledger.FilterSQL{
 // List implements ledger.Ledger.
 func (l *Ledger) List(ctx context.Context, f ledger.Filter, after int64, limit int) ([]ledger.Entry, error) {
 	where, args := filterSQL.Where(f, after)
-	return query(ctx, l, scanEntry,
+	return query(ctx, l, unit.Entry,
 		fmt.Sprintf(`SELECT %s FROM outbox_entry WHERE %s ORDER BY id LIMIT %d`, entryColumns, where, limit), args...)
 }
 
@@ -434,12 +434,12 @@ func (l *Ledger) decideIn(ctx context.Context, conn ledger.SQLTx, statement stri
 	now, names := now(), asJSON(keys)
 	const chosen = ` AND key IN (SELECT value FROM json_each(?2))`
 	rows, err := conn.QueryContext(ctx, statement+chosen+` RETURNING `+entryColumns, now, names)
-	changed, err := collect(rows, err, scanEntry)
+	changed, err := collect(rows, err, unit.Entry)
 	if err != nil {
 		return nil, err
 	}
 	rows, err = conn.QueryContext(ctx, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+inKeys, names)
-	found, err := collect(rows, err, scanEntry)
+	found, err := collect(rows, err, unit.Entry)
 	if err != nil {
 		return nil, err
 	}

@@ -20,8 +20,6 @@ const (
 // unit is that of the times in the tables.
 const unit = ledger.Unit(time.Millisecond)
 
-func scanEntry(row ledger.Scan) (ledger.Entry, error) { return unit.Entry(row) }
-
 // query reads rows outside any transaction.
 func query[T any](ctx context.Context, l *Ledger, scan func(ledger.Scan) (T, error), statement string, args ...any) (found []T, err error) {
 	err = l.withConn(ctx, func(conn *sql.Conn) error {
