@@ -112,10 +112,6 @@ func TestADetailIsCopiedFoldedAndSearched(t *testing.T) {
 	p.click(".source [data-copy]")
 	p.until(`window.copied`)
 	assert.Equal(t, message, eval[string](p, `window.copied`))
-	p.show(b.ui + "/requests/1?tab=check")
-	p.click(`td a[href*="#L"]`)
-	p.until(`document.querySelector(":target")?.textContent.includes("http://acme.test")`)
-	p.is(`(({ top, bottom }) => top > 0 && bottom < innerHeight)(document.querySelector(":target").getBoundingClientRect())`)
 }
 
 func TestTheSearchOffersWhatCanFollowTheTermsBefore(t *testing.T) {

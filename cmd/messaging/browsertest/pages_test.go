@@ -14,7 +14,7 @@ import (
 var pages = map[string]string{
 	"requests": "/", "broadcast": "/requests/10", "refused": "/requests/8", "skipped": "/requests/9",
 	"unknown": "/requests/5?tab=exchange",
-	"push":    "/requests/5", "diff": "/requests/10?tab=diff&with=8", "variables": "/requests/10?tab=variables",
+	"push":    "/requests/5", "diff": "/requests/10?tab=diff&with=8",
 	"audience": "/requests/10?tab=audience", "check": "/requests/10?tab=check", "source": "/requests/10?tab=source",
 	"copy": "/requests/10?tab=copy", "replay": "/requests/10?tab=replay",
 	"customer": "/customers/1", "event": "/events/1", "message": "/messages/1", "faults": "/faults", "help": "/help",

@@ -96,7 +96,7 @@ func TestPreviewOfAHostileEmailReachesNobody(t *testing.T) {
 		p.do(chromedp.MouseClickXY(x+300, y+dy, chromedp.ButtonModifiers(chromedp.ModifierShift)))
 	}
 	require.Equal(t, color.RGBA{255, 220, 0, 255}, frameColor(p, 300, 160), "the email is still there")
-	for _, tab := range []string{"source", "text", "links", "exchange"} {
+	for _, tab := range []string{"source", "text", "exchange"} {
 		p.show(b.ui + "/requests/1?tab=" + tab)
 	}
 	p.show(b.ui + "/requests/1")

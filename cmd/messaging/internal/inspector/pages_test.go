@@ -27,7 +27,6 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 		"/requests/4": {"To ada@example.com &#43;1 and 1 segment · Send email broadcast", "2030-01-01 09:00:00",
 			"Europe/Berlin", "1 created, 1 updated", `sandbox=""`},
 		"/requests/4?tab=text":     {"Hi {{name}}, look"},
-		"/requests/4?tab=links":    {"https://acme.test", "never followed"},
 		"/requests/4?tab=audience": {"1 segment", "does not return the size", "new@example.com", "created"},
 		"/customers/1":             {"Ada Lovelace", "/requests/4"},
 		"/events/1":                {"messaging.EventTriggerParams", "time.Now()"},

@@ -3,7 +3,6 @@ package mail
 import (
 	"net"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -16,8 +15,6 @@ import (
 type Finding struct {
 	Severity Severity
 	Text     string
-	// At is where the message has the first of it, in bytes, or -1 if that is nowhere in particular.
-	At int
 }
 
 // Severity is how bad a finding is.
@@ -30,74 +27,65 @@ const (
 	Low    Severity = "low"    // it looks a little different
 )
 
-// Clipped is the size in bytes from which Gmail cuts a message off.
-const Clipped = 102 << 10
+// clipped is the size in bytes from which Gmail cuts a message off.
+const clipped = 102 << 10
 
 // problem is a mistake in an element.
 type problem struct {
 	severity   Severity
-	noun, what string // in a finding: "2 links without a host"
-	short      string // in the list of links
+	noun, what string // "2 links without a host"
 }
 
 // The problems, the worst first.
 var (
-	nowhere  = &problem{High, "link", "without a destination", "no address"}
-	scripted = &problem{High, "link", "with javascript: in the address, which is removed", "javascript"}
-	local    = &problem{High, "link", "to this machine, which nobody else can open", "only on this machine"}
-	relative = &problem{High, "link", "without a host", "no host"}
-	loaded   = &problem{High, "image", "loaded over http", ""}
-	noAlt    = &problem{Medium, "image", "without alt text", ""}
-	insecure = &problem{Low, "link", "over http, which is insecure", "not https"}
+	nowhere  = &problem{High, "link", "without a destination"}
+	scripted = &problem{High, "link", "with javascript: in the address, which is removed"}
+	local    = &problem{High, "link", "to this machine, which nobody else can open"}
+	relative = &problem{High, "link", "without a host"}
+	loaded   = &problem{High, "image", "loaded over http"}
+	noAlt    = &problem{Medium, "image", "without alt text"}
+	insecure = &problem{Low, "link", "over http, which is insecure"}
 
 	problems = []*problem{nowhere, scripted, local, relative, loaded, noAlt, insecure}
 )
 
 // Check returns what can go wrong with a message of which head is the beginning, the worst first.
 func Check(head string, size int) (findings []Finding) {
-	add := func(severity Severity, text string, at int) {
-		findings = append(findings, Finding{severity, text, at})
-	}
-	if size > Clipped {
-		add(High, "The message has "+words.Thousands(size/1000)+" kB: Gmail cuts off what is over 104 kB (102 KiB)", Clipped)
+	add := func(severity Severity, text string) { findings = append(findings, Finding{severity, text}) }
+	if size > clipped {
+		add(High, "The message has "+words.Thousands(size/1000)+" kB: Gmail cuts off what is over 104 kB (102 KiB)")
 	}
 	if !IsHTML(head) {
 		return findings
 	}
 	if strings.TrimSpace(Text(head)) == "" {
-		add(High, "There is no text: readers who block images see an empty message", -1)
+		add(High, "There is no text: readers who block images see an empty message")
 	}
 	found := mistakes(head)
 	for _, p := range problems {
 		if m := found[p]; m != nil {
-			add(p.severity, words.Count(m.count, p.noun)+" "+p.what+m.example(), m.at)
+			add(p.severity, words.Count(m.count, p.noun)+" "+p.what+m.example())
 		}
 	}
 	return findings
 }
 
-// mistake is a problem of a message: how often it has it, and where first.
+// mistake is a problem of a message: how often it has it, and the address of the first.
 type mistake struct {
-	count, at int
-	address   string
+	count   int
+	address string
 }
 
 func mistakes(message string) map[*problem]*mistake {
 	found := make(map[*problem]*mistake)
-	at := 0
-	tokens := html.NewTokenizer(strings.NewReader(message))
-	for kind := tokens.Next(); kind != html.ErrorToken; kind = tokens.Next() {
-		size := len(tokens.Raw()) // before the token, which changes it
-		if kind == html.StartTagToken || kind == html.SelfClosingTagToken {
-			list, address := problemsOf(tokens.Token())
-			for _, p := range list {
-				if found[p] == nil {
-					found[p] = &mistake{0, at, address}
-				}
-				found[p].count++
+	for n := range parse(message).Descendants() {
+		list, address := problemsOf(n)
+		for _, p := range list {
+			if found[p] == nil {
+				found[p] = &mistake{0, address}
 			}
+			found[p].count++
 		}
-		at += size
 	}
 	return found
 }
@@ -117,7 +105,7 @@ func (m *mistake) example() string {
 }
 
 // problemsOf returns the problems of an element, and the address to which it leads or from which it is loaded.
-func problemsOf(e html.Token) (list []*problem, address string) {
+func problemsOf(e *html.Node) (list []*problem, address string) {
 	switch e.DataAtom {
 	case atom.A:
 		to, isLink := attribute(e.Attr, "href") // or else it is an anchor
@@ -173,34 +161,3 @@ func hasNoHost(to *url.URL) bool {
 		return to.Host == "" && (len(to.Scheme) < 2 || strings.HasPrefix(to.Scheme, "http"))
 	}
 }
-
-// Link is a link of a message.
-type Link struct {
-	URL, Text string
-	Problem   string // in a few words, or ""
-}
-
-// Links returns the links of a message, in order.
-func Links(message string) (links []Link) {
-	add := func(to, text string) {
-		link := Link{URL: to, Text: text}
-		if p := linkProblem(to); p != nil {
-			link.Problem = p.short
-		}
-		links = append(links, link)
-	}
-	if !IsHTML(message) {
-		for _, url := range plainURL.FindAllString(message, -1) {
-			add(url, "")
-		}
-		return links
-	}
-	for n := range parse(message).Descendants() {
-		if to, ok := attribute(n.Attr, "href"); ok && n.DataAtom == atom.A {
-			add(to, strings.Join(strings.Fields(text(n)), " "))
-		}
-	}
-	return links
-}
-
-var plainURL = regexp.MustCompile(`https?:/[^\s<>"]*`)

@@ -22,6 +22,11 @@ func TestLinesBreakAtBlocksAndNotWithinText(t *testing.T) {
 	}
 }
 
+func TestALineIsDividedWhereBlocksBegin(t *testing.T) {
+	assert.Equal(t, []string{"<table>", "<tr>", `<td class="x">1 <b>one</b></td></tr></table>`, "<P>two</p>\n"},
+		mail.Blocks("<table><tr><td class=\"x\">1 <b>one</b></td></tr></table><P>two</p>\n"))
+}
+
 // FuzzLinesKeepEverythingButWhiteSpace shows that a comparison hides no difference.
 func FuzzLinesKeepEverythingButWhiteSpace(f *testing.F) {
 	for _, seed := range []string{"<p>a</p>", "<style>a{}", "<a href=", "<script><!--<script>",
@@ -33,6 +38,7 @@ func FuzzLinesKeepEverythingButWhiteSpace(f *testing.F) {
 			t.Skip("the messages of a comparison are valid")
 		}
 		assert.Equal(t, dense(message), dense(strings.Join(mail.Lines(message), "")))
+		assert.Equal(t, message, strings.Join(mail.Blocks(message), ""))
 	})
 }
 

@@ -80,6 +80,17 @@ func Lines(message string) (lines []string) {
 	return lines
 }
 
+// Blocks divides a line of HTML where blocks begin.
+func Blocks(line string) (parts []string) {
+	from := 0
+	for _, at := range blockTag.FindAllStringIndex(line, -1) {
+		if at[0] > from && line[at[0]+1] != '/' {
+			parts, from = append(parts, line[from:at[0]]), at[0]
+		}
+	}
+	return append(parts, line[from:])
+}
+
 var blockTag = regexp.MustCompile(`(?i)</?(html|head|body|title|meta|style|p|div|h[1-6]|li|ul|ol|table|tr|td|th|section|header|footer|` +
 	`blockquote|pre|br|img)\b[^<>]*>`)
 

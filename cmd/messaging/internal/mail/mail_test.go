@@ -108,7 +108,6 @@ func TestMessagesAreReadWithoutABrowser(t *testing.T) {
 		 <a href="https://acme.test/?a=1&amp;b=2">the <b>map</b></a> {{coupon}}</p>
 		 <img src=https://acme.test/p.gif alt=Logo><img src="data:image/gif;base64,R0"><img srcset="/a.png 2x">`
 	assert.True(t, mail.IsHTML(message))
-	assert.Equal(t, []mail.Link{{URL: "https://acme.test/?a=1&b=2", Text: "the map"}}, mail.Links(message))
 	assert.Equal(t, 2, mail.RemoteImages(message))
 	assert.Equal(t, "Moved\nDear {{ first_name }},\nsee the map {{coupon}}\nLogo", mail.Text(message))
 	assert.Equal(t, []string{"coupon", "first_name"}, mail.Placeholders("{{coupon}}", message))
@@ -129,7 +128,6 @@ func TestMessagesWithoutTagsAreText(t *testing.T) {
 	message := "1 < 2 and 3 > 2\nhttps://acme.test/map"
 	assert.False(t, mail.IsHTML(message))
 	assert.Equal(t, message, mail.Text(message))
-	assert.Equal(t, []mail.Link{{URL: "https://acme.test/map"}}, mail.Links(message))
 	for _, html := range []string{"<p>", "a <br/> b", "<!DOCTYPE html>", `<a href="x">`, "</div>"} {
 		assert.True(t, mail.IsHTML(html), html)
 	}

@@ -31,7 +31,6 @@ type Detail struct {
 	Tab        string
 	View       any    // what the tab shows
 	Large      string // the size of a message of which only the beginning is read, or ""
-	Source     string // the URL of the tab with the source
 }
 
 // tab is a tab of a detail. Only the view of the current one is made.
@@ -56,7 +55,7 @@ func NewDetail(box *sandbox.Sandbox, e *history.Entry, query url.Values) *Detail
 	path := fmt.Sprintf("/requests/%d", e.Number)
 	urlOf := func(tab string) string { return path + QueryString("q", query.Get("q"), "tab", tab) }
 	d := &Detail{Entry: e, Title: title(e), Tags: append([]Tag{OutcomeTag(e)}, replayTag(e)...), Outcome: newOutcome(e),
-		Sub: subtitle(e), Notes: notesOf(box.History, e, path, urlOf("exchange")), Source: urlOf("source")}
+		Sub: subtitle(e), Notes: notesOf(box.History, e, path, urlOf("exchange"))}
 	d.Attempts, d.Again = attemptsOf(box.History, e)
 	email, push := e.Email(), e.Push()
 	d.Facts = factsOf(box, e, email, push)
@@ -106,12 +105,10 @@ func viewTabs(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast
 	}
 	if email != nil {
 		head := MailHead(email.Message)
-		check := newCheck(email.Message)
+		check := mail.Check(head, len(email.Message))
 		add("preview", "Preview", 0, func() any { return newPreview(e.Number, email.Message) })
 		add("source", "Source", 0, func() any { return newSource(email.Message) })
 		add("text", "Text", 0, func() any { return cut(mail.Text(head)) })
-		add("variables", "Variables", 0, func() any { return newVariables(e.Variables(), email) })
-		add("links", "Links", 0, func() any { return firstRows(mail.Links(head)) })
 		add("check", "Check", len(check), func() any { return check })
 	}
 	if push != nil {

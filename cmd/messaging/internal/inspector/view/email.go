@@ -2,12 +2,10 @@ package view
 
 import (
 	"cmp"
-	"encoding/json"
 	"html"
 	"unicode/utf8"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
-	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // maxMail is how much of a message is read as HTML.
@@ -50,54 +48,4 @@ type preview struct {
 func newPreview(number int, message string) preview {
 	head := MailHead(message)
 	return preview{number, mail.IsHTML(head), mail.IsFixed(head), mail.RemoteImages(head)}
-}
-
-// checked is what can go wrong in email programs, with its line in the source or 0.
-type checked struct {
-	mail.Finding
-	Tag  Tag
-	Line int
-}
-
-func newCheck(message string) (list []checked) {
-	lines := newSource(message)
-	for _, f := range mail.Check(MailHead(message), len(message)) {
-		found := checked{Finding: f,
-			Tag: Tag{map[mail.Severity]string{mail.High: "bad", mail.Medium: "warn"}[f.Severity], string(f.Severity)}}
-		if f.At < len(message)-lines.Cut {
-			found.Line = lineIndex(lines.Lines, f.At) + 1
-		}
-		list = append(list, found)
-	}
-	return list
-}
-
-// variable is one that was sent, or a placeholder of the message.
-type variable struct {
-	Name, Value string // the value is "" if none was sent
-	Use         Tag
-}
-
-func newVariables(sent map[string]json.RawMessage, b *fake.EmailBroadcast) []variable {
-	used := make(map[string]bool)
-	var missing []variable
-	for _, name := range mail.Placeholders(b.Subject, b.Message) {
-		switch variableName := mail.Variable(sent, name); {
-		case variableName != "":
-			used[variableName] = true
-		case mail.IsSupplied(name):
-			missing = append(missing, variable{name, "", Tag{"", "filled in by the service? not documented"}})
-		default:
-			missing = append(missing, variable{name, "", Tag{"warn", "no variable"}})
-		}
-	}
-	var list []variable
-	for _, name := range sortedKeys(sent) {
-		use := Tag{"", "not in the message"}
-		if used[name] {
-			use = Tag{"ok", "in the message"}
-		}
-		list = append(list, variable{name, cut(string(sent[name])), use})
-	}
-	return firstRows(append(list, missing...))
 }
