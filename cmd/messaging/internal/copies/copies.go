@@ -21,31 +21,18 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-// APIKey is the environment variable that holds the key, as a command names it.
-const APIKey = "$MESSAGING_API_KEY"
-
 // maxCommand is the largest body in a command: Linux allows 128 KiB for an argument.
 const maxCommand = 64 << 10
 
-// Field is a header field whose value names [APIKey]. The zero Field is none.
-type Field struct{ Name, Value string }
-
-// Curl returns a command that sends a request again, with its key in a header field. It
-// names the environment variables that hold the address and the key. A body that is too large for a command is fetched
-// from its path in the inspector.
-func Curl(r fake.Request, key Field, bodyPath string) string {
-	command := []string{"curl -g"}
+// Curl returns a command that sends a request again. It names the environment variables that hold the address and the key. A
+// body that is too large for a command is fetched from its path in the inspector.
+func Curl(r fake.Request, bodyPath string) string {
+	command := []string{"curl -g", `-H "X-Authorization: $MESSAGING_API_KEY"`}
 	if r.Method != http.MethodGet {
 		command[0] += " -X " + ShellQuote(r.Method)
 	}
 	path := (&url.URL{Path: r.Path, RawQuery: r.Query.Encode()}).RequestURI()
 	command[0] += ` "$MESSAGING_BASE_URL"` + ShellQuote(path)
-	switch {
-	case key.Name != "" && key.Value == "":
-		command = append(command, `-H "`+key.Name+`;"`) // curl then sends an empty field
-	case key.Name != "":
-		command = append(command, `-H "`+key.Name+": "+key.Value+`"`)
-	}
 	before := ""
 	if len(r.Body) > 0 {
 		command = append(command, "-H "+ShellQuote("Content-Type: "+r.Header.Get("Content-Type")))

@@ -75,24 +75,11 @@ func foreignKey(e *history.Entry, _ Events) string {
 		"since the key changes with each start unless --key sets it. It was not recorded; if it belongs to a real account, rotate it."
 }
 
-// keyHeader says how a key that was refused was sent. It shows nothing of the key.
 func keyHeader(e *history.Entry, _ Events) string {
-	switch k := e.Key(); {
-	case e.Status != http.StatusUnauthorized:
-		return ""
-	case k.Header == "" && k.Empty:
-		return "X-Authorization is empty: the variable that should hold the API key is probably not set."
-	case k.Header == "":
-		return "There is no X-Authorization header, in which the service expects the API key."
-	case k.Prefixed:
-		return `X-Authorization has "Bearer " before the API key. The service expects the key alone.`
-	case k.Header == "X-Authorization":
-		return ""
-	case k.Foreign:
-		return "There is no key in X-Authorization. The one in " + k.Header + " is not that of this sandbox."
-	default:
-		return "The API key is in " + k.Header + " instead of X-Authorization, the only header in which the service expects it."
+	if key := e.Key(); e.LacksKey() && !e.ForeignKey && key != history.RightKey {
+		return "The service expects the API key alone, in X-Authorization. This request: " + key + "."
 	}
+	return ""
 }
 
 func skipped(e *history.Entry, _ Events) string {

@@ -68,7 +68,7 @@ func refuse(w http.ResponseWriter, err error) {
 		status = known.status
 	case errors.Is(err, sandbox.ErrNotFound):
 		status = http.StatusNotFound
-	case errors.Is(err, sandbox.ErrRedacted), errors.Is(err, sandbox.ErrKeyNotKept):
+	case errors.Is(err, sandbox.ErrRedacted):
 		status = http.StatusConflict
 	}
 	guard.Refuse(w, status, strings.ReplaceAll(err.Error(), "\n", "; "))

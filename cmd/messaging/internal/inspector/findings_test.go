@@ -53,7 +53,7 @@ func TestEachRuleFindsItsMistake(t *testing.T) {
 		{"a skipped time", "/v1/events/trigger", skippedBody, nil, []string{"skipped"}, "shipped_at was skipped"},
 		{"a foreign key", "/v1/events/trigger", valid, http.Header{"X-Authorization": {"another-key-of-someone"}},
 			[]string{"foreign_key"}, "not that of this"},
-		{"no key", "/v1/events/trigger", valid, http.Header{}, []string{"key_header"}, "There is no X-Authorization header"},
+		{"no key", "/v1/events/trigger", valid, http.Header{}, []string{"key_header"}, "This request: no X-Authorization header."},
 		{"a key elsewhere", "/v1/events/trigger", valid, http.Header{"Authorization": {"Bearer " + testKey}},
 			[]string{"key_header"}, "in Authorization"},
 		{"a name", "/v1/events/trigger", trigger(orderShipped, "order shipped"), nil, []string{"name_as_id"}, "Its id is " + orderShipped},

@@ -124,7 +124,7 @@ var errNoTexts = errors.New("the subject and the message of this request cannot 
 
 func (in *Inspector) replayForm(r *http.Request) (created int, err error) {
 	form := r.PostForm
-	replay := sandbox.Replay{Number: numberOf(form.Get("number")), Faults: form.Has("faults"), AsSent: form.Has("as_sent")}
+	replay := sandbox.Replay{Number: numberOf(form.Get("number")), Faults: form.Has("faults")}
 	if e, ok := in.box.History.Get(replay.Number); ok {
 		body, ok := view.EditedBody(e, form)
 		if !ok {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http/httptest"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
@@ -19,9 +18,6 @@ type Replay struct {
 	Body *ReplayBody `json:"body,omitempty"`
 	// Faults reports whether the rules of faults apply to the request.
 	Faults bool `json:"faults,omitempty"`
-	// AsSent reports whether the key is left out, or is in the wrong place, if it was so in
-	// the recorded request. Otherwise the key is that of the service.
-	AsSent bool `json:"as_sent,omitempty"`
 }
 
 // ReplayBody is the body of a replay. In JSON it is a text, which is the body to the byte, or
@@ -53,13 +49,11 @@ func (b *ReplayBody) UnmarshalJSON(value []byte) error {
 var (
 	ErrNotReplayable = errors.New("the request is for no operation of the service")
 	ErrRedacted      = errors.New(`the body has "REDACTED" or "[API key]" in place of a credential; send an edited body`)
-	ErrKeyNotKept    = errors.New("the key that the request was sent with was not recorded; send it with the key of the sandbox")
 )
 
 // Replay hands a request to the service, without the network, and returns the number of
 // its exchange. Its method and path are those of the operation, its key is that of the
-// service unless it is asked for as it was sent, and of its other headers only the
-// Content-Type is repeated.
+// service, and of its other headers only the Content-Type is repeated.
 func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err error) {
 	e, ok := b.History.Get(replay.Number)
 	if !ok {
@@ -76,21 +70,12 @@ func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err er
 	if bytes.Contains(body, []byte("REDACTED")) || bytes.Contains(body, []byte("[API key]")) {
 		return 0, ErrRedacted
 	}
-	key := history.Key{Header: "X-Authorization"}
-	if replay.AsSent {
-		key = e.Key()
-	}
-	if key.Foreign {
-		return 0, ErrKeyNotKept
-	}
 	if !replay.Faults {
 		ctx = fake.WithFault(ctx, fake.Fault{})
 	}
 	r := httptest.NewRequestWithContext(ctx, op.Method, op.Path, bytes.NewReader(body))
 	r.URL.RawQuery = e.Request.Query.Encode()
-	if name, value := key.Field(b.APIKey()); name != "" {
-		r.Header.Set(name, value)
-	}
+	r.Header.Set("X-Authorization", b.APIKey())
 	if contentType := e.Request.Header.Get("Content-Type"); contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}

@@ -110,7 +110,7 @@ func isAlike(a, b *history.Entry) bool {
 
 // exchangeText returns a request as text: how it was sent, what it came to, its query and its body, and its response.
 func exchangeText(e *history.Entry) string {
-	return fmt.Sprintf("%s %s\nAPI key: %s\nOutcome: %s\n%s\nResponse\n%s", e.Request.Method, e.Request.Path, keyFailure(e.Key()),
+	return fmt.Sprintf("%s %s\nAPI key: %s\nOutcome: %s\n%s\nResponse\n%s", e.Request.Method, e.Request.Path, e.Key(),
 		OutcomeTag(e).Text, requestText(e), bodyText(e.ResponseBody))
 }
 

@@ -128,36 +128,17 @@ func viewTabs(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast
 func actionTabs(box *sandbox.Sandbox, e *history.Entry, query url.Values) []tab {
 	with, _ := strconv.Atoi(query.Get("with")) // what is not a number is the previous request
 	list := []tab{{Name: "diff", Label: "Compare", view: func() any { return compare(box.History, e, with) }},
-		{Name: "copy", Label: "Copy", view: func() any { return newCopies(e) }}}
+		{Name: "copy", Label: "Copy", view: func() any {
+			return []Snippet{{"curl", copies.Curl(e.Request, bodyPath(e))}, {"Go", copies.Go(e.Op, e.Request)}}
+		}}}
 	if e.Op != "" {
 		list = append(list, tab{Name: "replay", Label: "Replay", view: func() any { return newReplay(e) }})
 	}
 	return list
 }
 
-// copied is a request in other forms.
-type copied struct {
-	Remark string // about the key
-	Code   []Snippet
-}
-
-func newCopies(e *history.Entry) copied {
-	var field copies.Field
-	key := e.Key()
-	field.Name, field.Value = key.Field(copies.APIKey)
-	c := copied{Code: []Snippet{{"curl", copies.Curl(e.Request, field, fmt.Sprintf("/api/requests/%d/body", e.Number))},
-		{"Go", copies.Go(e.Op, e.Request)}}}
-	switch {
-	case key.Right():
-	case key.Foreign:
-		c.Remark = "The key that the request was sent with was not recorded. The command sends $MESSAGING_API_KEY in its place."
-	case key.Header == "":
-		c.Remark = "The request was sent without a key, and so it is by the command. The client of Go always sends one."
-	default:
-		c.Remark = "The command sends the key as the request did, which the service refuses. The client of Go sends it in X-Authorization."
-	}
-	return c
-}
+// bodyPath is the path of the whole body of a request.
+func bodyPath(e *history.Entry) string { return fmt.Sprintf("/api/requests/%d/body", e.Number) }
 
 // attempt is one of several requests that look like one call and its retries.
 type attempt struct {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -24,7 +23,7 @@ func newExchange(e *history.Entry) exchange {
 	const most = 300
 	view := exchange{Entry: e, Endpoint: e.Request.Method + " " + e.Request.Path + readableQuery(e, most), Query: queryParameters(e),
 		Request: newSide(e.Request.Header, e.Request.Body, e.Problems), Response: newSide(e.ResponseHeader, e.ResponseBody, nil)}
-	view.Request.Download = fmt.Sprintf("/api/requests/%d/body", e.Number)
+	view.Request.Download = bodyPath(e)
 	return view
 }
 

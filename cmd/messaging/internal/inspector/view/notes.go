@@ -98,7 +98,7 @@ func faultNote(e *history.Entry) (class, text string) {
 // refusalNote says why a request was refused, if neither its problems nor its key do.
 func refusalNote(e *history.Entry) string {
 	switch {
-	case e.Fault != "" || e.Status < 400 || lacksKey(e) || e.ForeignKey || len(e.Problems) > 0:
+	case e.Fault != "" || e.Status < 400 || e.LacksKey() || len(e.Problems) > 0:
 		return ""
 	case e.Op == "":
 		if right := findings.RightOperation(e); right != "" {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -80,7 +79,7 @@ func whatToDo(e *history.Entry, v outcome.Outcome) string {
 		return "Nothing was done. The client retries this by itself; the caller sees this error only if the last attempt fails."
 	case errors.Is(v.Err, messaging.ErrValidation):
 		return "Fix the request: nothing was done."
-	case e.Op == "" && !e.ForeignKey && e.Key().Right():
+	case e.Op == "" && e.Key() == history.RightKey:
 		return "Check the method and the path: nothing was done."
 	case errors.Is(v.Err, messaging.ErrUnauthorized), errors.Is(v.Err, messaging.ErrNotFound):
 		return "Check the API key and the base URL: nothing was done."
@@ -96,27 +95,6 @@ func kindName(kind string) string {
 	}
 	return strings.ReplaceAll(kind, "_", " ")
 }
-
-// keyFailure says what is wrong with a key, in a few words.
-func keyFailure(k history.Key) string {
-	switch {
-	case k.Header == "" && k.Empty:
-		return "X-Authorization is empty"
-	case k.Header == "":
-		return "no X-Authorization header"
-	case k.Prefixed:
-		return `"Bearer " before the key in X-Authorization`
-	case k.Foreign:
-		return "not that of this sandbox"
-	case k.Right():
-		return "that of this sandbox"
-	default:
-		return "the key is in " + k.Header + " instead of X-Authorization"
-	}
-}
-
-// lacksKey reports whether the service refused a request because of its key.
-func lacksKey(e *history.Entry) bool { return e.Status == http.StatusUnauthorized && e.Fault == "" }
 
 // bodyProblem says why a body was refused as a whole.
 func bodyProblem(body []byte) string {

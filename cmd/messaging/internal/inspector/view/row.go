@@ -168,8 +168,8 @@ func failure(e *history.Entry) string {
 		return text
 	case e.Status < 400:
 		return ""
-	case lacksKey(e):
-		return keyFailure(e.Key())
+	case e.LacksKey():
+		return e.Key()
 	case e.Op == "":
 		return cmp.Or(findings.RightOperation(e), "no operation has this method and path")
 	case e.Status == http.StatusBadRequest && len(e.Request.Body) <= maxTitled:
