@@ -29,8 +29,8 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 			`<a href="mailto:">e</a><a href="https://acme .test/x">f</a><a href="acme://order/7">g</a><a href="tel:+491">h</a>`: {
 			`high: 1 link to this machine, which nobody else can open: file:///C:/a.pdf`,
 			`high: 4 links without a host. The first: C:\a.pdf`},
-		`<p>Hi<a href="JavaScript:x()">run</a><a href="#top">up</a><a href="http://localhost:3000/x">here</a><a href="https://127.0.0.1">here</a>` +
-			`<a href="https://localhost.test">here</a>`: {
+		`<p>Hi<a href="JavaScript:x()">run</a><a href="#top">up</a><a href="http://localhost:3000/x">here</a>` +
+			`<a href="https://127.0.0.1">here</a><a href="https://localhost.test">here</a>`: {
 			`high: 1 link with javascript: in the address, which is removed: JavaScript:x()`,
 			`high: 2 links to this machine, which nobody else can open. The first: http://localhost:3000/x`},
 		`<div><img src="/a.gif" alt=""></div>`: {"high: There is no text: readers who block images see an empty message"},
