@@ -31,7 +31,6 @@ type attempt struct {
 	written      atomic.Int32 // copies of the request that net/http has begun to write
 	looping      atomic.Bool
 	responded    bool // the transport returned a response together with an error
-	notBegun     bool // because its time limit had passed; the transport did not get the request
 
 	// response is what the transport returned. net/http does not get the body of a
 	// redirect, because it closes the body if it cannot parse the Location.
@@ -107,7 +106,7 @@ func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
 // or has also returned a response, or if the request has no body.
 func (a *attempt) provedNotSent(needsBody bool) bool {
 	unread := a.body.lock()
-	if a.notBegun || a.body.isCutOff() && needsBody && !a.responded {
+	if a.body.isCutOff() && needsBody && !a.responded {
 		return true
 	}
 	if a.ownTransport {
@@ -116,15 +115,12 @@ func (a *attempt) provedNotSent(needsBody bool) bool {
 	return unread && a.written.Load() == 0 && !a.responded
 }
 
-// isLate reports whether the attempt failed because its time limit passed.
-func (a *attempt) isLate() bool { return a.notBegun || a.body.isCutOff() }
-
 // foundNoConnection reports whether the transport asked for a connection and got none, as
 // far as it reports to httptrace.
 func (a *attempt) foundNoConnection() bool { return a.asked.Load() > 0 && a.got.Load() == 0 }
 
-// end stops anything that is still running in the attempt.
-func (a *attempt) end() {
+// stop stops anything that is still running in the attempt.
+func (a *attempt) stop() {
 	a.body.lock()
 	a.cancel()
 }

@@ -5,18 +5,20 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // classify returns the outcome of the current attempt.
-func (x *Exchange) classify(resp *http.Response, err error) Outcome {
+func (x *Exchange) classify(err error) Outcome {
 	switch {
 	case x.obstacle != nil:
-		return x.notBegun(x.obstacle.err, x.obstacle.reason, x.obstacle.failure)
-	case resp == nil:
+		return x.without(x.obstacle)
+	case x.attempt.response == nil:
 		return x.classifyFailure(err)
 	}
+	resp := x.attempt.response
 	if resp.Body == nil { // the caller's own transport may leave it out
 		resp.Body = http.NoBody
 	}
@@ -61,7 +63,7 @@ func (x *Exchange) classifySuccess(resp *http.Response) Outcome {
 	defer r.Free()
 	switch tooLarge, err := r.Fetch(resp, x.Config.MaxResponseBytes); {
 	case err != nil: // the response was cut short
-		return Outcome{Stage: NoResponse, Err: x.cause(err), Delivery: DeliveryUnknown, failure: cutShort}
+		return Outcome{Stage: NoResponse, Err: x.cause(err), Delivery: DeliveryUnknown, StatusCode: resp.StatusCode, failure: cutShort}
 	case tooLarge:
 		err := wire.TooLarge("bytes (see WithMaxResponseBytes)", x.Config.MaxResponseBytes)
 		return x.unreadable(resp, r.Body(), wire.At(wire.WholeResponse, err), DeliveryUnknown)
@@ -110,9 +112,9 @@ func (x *Exchange) rejected(resp *http.Response, body []byte) Outcome {
 	body = x.keys.Body(body, wire.MaxErrorBody)
 	problem := wire.ReadErrorBody(body)
 	problem.Rewrite(x.keys.Text)
-	retryAfter, _ := retryAfterOf(resp)
+	retryAfter, asked := parseRetryAfter(resp.Header, time.Now())
 	return Outcome{Stage: Rejected, Delivery: DeliveryRejected, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
-		Body: body, Problem: &problem, RetryAfter: retryAfter, failure: badRequest}
+		Body: body, Problem: &problem, RetryAfter: retryAfter, asksToWait: asked, failure: badRequest}
 }
 
 var errLooping = errors.New("net/http keeps repeating the request")
@@ -121,7 +123,7 @@ var errLooping = errors.New("net/http keeps repeating the request")
 // each context once, so that a context that ends in the meantime changes nothing.
 func (x *Exchange) cause(err error) error {
 	switch {
-	case x.attempt.isLate():
+	case x.attempt.body.isCutOff():
 		return ErrNotAfter
 	case x.attempt.looping.Load():
 		return errLooping

@@ -96,7 +96,7 @@ func (x *Exchange) Send() *Outcome {
 	_, _ = x.retry.Do(&x.request)
 	if x.waiting {
 		err := contextError(x.Context)
-		x.outcome = x.notBegun(err, ContextReason(err), x.outcome.failure)
+		x.outcome = x.without(&obstacle{err, x.outcome.failure, ContextReason(err)})
 	}
 	return x.complete()
 }
@@ -107,9 +107,10 @@ func (x *Exchange) End() {
 	if x.attempt == nil {
 		return
 	}
-	x.attempt.end()
+	x.attempt.stop()
 	x.delivery = x.delivery.after(DeliveryUnknown)
-	x.observe(Attempt{Delivery: DeliveryUnknown, Reason: ReasonOther})
+	x.outcome = Outcome{Delivery: DeliveryUnknown, Reason: ReasonOther}
+	x.observe()
 }
 
 // Progress returns the number of attempts that were begun, and what is known about the
@@ -131,15 +132,15 @@ func (x *Exchange) describe(o *Outcome) {
 	o.Attempts, o.Delivery, o.Step = x.attempts, x.delivery, x.step(o.failure)
 }
 
-// notBegun returns the outcome of a call that ended before its next attempt was begun.
-func (x *Exchange) notBegun(err error, reason string, failure failure) Outcome {
-	o := Outcome{Stage: NoResponse, Err: err, Delivery: DeliveryNotSent, Reason: reason, failure: failure}
+// without returns the outcome of a call that an obstacle ended before its next attempt.
+func (x *Exchange) without(o *obstacle) Outcome {
+	outcome := Outcome{Stage: NoResponse, Err: o.err, Delivery: DeliveryNotSent, Reason: o.reason, failure: o.failure}
 	if x.outcome.Stage != None { // the last attempt failed
 		before := x.outcome
 		x.describe(&before)
-		o.Earlier = &before
+		outcome.Earlier = &before
 	}
-	return o
+	return outcome
 }
 
 func (x *Exchange) maxAttempts() int {
@@ -187,8 +188,9 @@ func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, x.obstacle.err
 	}
 	a := x.begin(req, key)
-	if a.notBegun = x.NotAfter.passed(); a.notBegun { // a hook can take long
-		return nil, ErrNotAfter
+	if x.NotAfter.passed() { // a hook can take long
+		x.obstacle = errLate
+		return nil, errLate.err
 	}
 	resp, err := x.Config.HTTP.Transport.RoundTrip(a.request(req, x.Operation.IsRead()))
 	switch {
@@ -231,7 +233,7 @@ func (x *Exchange) begin(req *http.Request, key string) *attempt {
 
 var errNoResponse = errors.New("the transport returned neither a response nor an error")
 
-// obstacle is why an attempt was not begun.
+// obstacle is why the transport is not given a request.
 type obstacle struct {
 	err     error
 	failure failure
@@ -285,27 +287,24 @@ func (x *Exchange) failedBy(function, reason string, err error) *obstacle {
 
 // checkRetry classifies an attempt: it reads the response, records what happened to the
 // request, and decides whether to retry.
-func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error) (bool, error) {
+func (x *Exchange) checkRetry(_ context.Context, _ *http.Response, err error) (bool, error) {
 	if x.attempt == nil && x.obstacle == nil { // net/http found the request to be invalid
 		x.obstacle = &obstacle{x.keys.Foreign(err), badRequest, ReasonOther}
 	}
-	if x.attempt != nil && x.attempt.response != nil {
-		resp = x.attempt.response
-	}
-	x.outcome = x.classify(resp, err)
+	x.outcome = x.classify(err)
 	if x.Config.Logger != nil || x.Observer != nil {
 		x.outcome.Reason = x.reason()
 	}
 	x.delivery = x.delivery.after(x.outcome.Delivery)
 	if x.attempt != nil {
-		x.attempt.end() // before the logger, which may take long
+		x.attempt.stop() // before the logger, which may take long
 	}
-	x.log(resp)
-	late := x.decide(resp)
-	x.observe(x.describeAttempt(resp))
+	x.log()
+	late := x.decide()
+	x.observe()
 	switch {
 	case late:
-		x.outcome = x.notBegun(ErrNotAfter, ReasonNotAfter, badRequest)
+		x.outcome = x.without(errLate)
 	case x.waiting: // an earlier attempt may still be writing its header, and a cookie jar may have changed it
 		x.request.Header = x.header.Clone()
 	}
@@ -314,14 +313,13 @@ func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error)
 
 // decide sets whether there is another attempt, and the wait before it. It reports whether
 // there is none because it would begin after NotAfter.
-func (x *Exchange) decide(resp *http.Response) (late bool) {
+func (x *Exchange) decide() (late bool) {
 	if !x.outcome.failed() || x.obstacle != nil || x.attempts >= x.maxAttempts() {
 		return false
 	}
 	switch {
 	case x.stepAfter(x.outcome.failure) == StepRetry:
-		retryAfter, asked := retryAfterOf(resp)
-		x.retry.RetryWaitMin, x.waiting = x.Config.Retry.pause(x.Context, x.attempts, retryAfter, asked)
+		x.retry.RetryWaitMin, x.waiting = x.Config.Retry.pause(x.Context, x.attempts, &x.outcome)
 	case x.outcome.StatusCode == http.StatusUnauthorized:
 		x.retry.RetryWaitMin, x.waiting = 0, x.findsAnotherKey()
 	}
@@ -345,27 +343,8 @@ func (x *Exchange) findsAnotherKey() bool {
 	return true
 }
 
-// describeAttempt describes the current attempt, which has been classified.
-func (x *Exchange) describeAttempt(resp *http.Response) Attempt {
-	done := Attempt{Delivery: x.outcome.Delivery, Reason: x.outcome.Reason}
-	if resp != nil {
-		done.StatusCode = resp.StatusCode
-	}
-	if x.waiting {
-		done.Wait = x.retry.RetryWaitMin
-	}
-	return done
-}
-
 // exactWait is a backoff that returns the wait that checkRetry decided on.
 func exactWait(decided, _ time.Duration, _ int, _ *http.Response) time.Duration { return decided }
-
-func retryAfterOf(resp *http.Response) (time.Duration, bool) {
-	if resp == nil {
-		return 0, false
-	}
-	return parseRetryAfter(resp.Header, time.Now())
-}
 
 func closeBody(resp *http.Response) {
 	if resp.Body != nil {

@@ -26,18 +26,23 @@ type Attempt struct {
 	Wait       time.Duration // until the next attempt, or 0 if there is none
 }
 
-// observe ends the current attempt, if there is one, and passes it to the observer.
-func (x *Exchange) observe(done Attempt) {
+// observe passes the outcome of the current attempt, if there is one, to the observer. The
+// attempt is then over.
+func (x *Exchange) observe() {
 	a := x.attempt
 	if x.attempt = nil; a == nil || x.Observer == nil {
 		return
 	}
-	done.Number, done.Duration = x.attempts, a.duration()
+	done := Attempt{Number: x.attempts, StatusCode: x.outcome.StatusCode, Delivery: x.outcome.Delivery,
+		Reason: x.outcome.Reason, Duration: a.duration()}
+	if x.waiting {
+		done.Wait = x.retry.RetryWaitMin
+	}
 	x.Observer.AttemptDone(done)
 }
 
 // log logs the current attempt. Its attributes are a fixed list without personal data.
-func (x *Exchange) log(resp *http.Response) {
+func (x *Exchange) log() {
 	if x.Config.Logger == nil {
 		return
 	}
@@ -55,8 +60,8 @@ func (x *Exchange) log(resp *http.Response) {
 	if !x.Operation.Custom {
 		attributes = append(attributes, slog.String("path", x.Operation.Path))
 	}
-	if resp != nil {
-		attributes = append(attributes, slog.Int("status", resp.StatusCode))
+	if x.outcome.StatusCode != 0 {
+		attributes = append(attributes, slog.Int("status", x.outcome.StatusCode))
 	}
 	if x.outcome.Reason != "" {
 		attributes = append(attributes, slog.String("reason", x.outcome.Reason))

@@ -35,8 +35,9 @@ type Outcome struct {
 	Problem *wire.ErrorBody
 	// DataFalse is true if only "data": false makes the response a rejection.
 	DataFalse bool
-	// RetryAfter is the wait that the service asked for.
+	// RetryAfter is the wait that the service asked for, if it did.
 	RetryAfter time.Duration
+	asksToWait bool
 
 	// Err is the cause of a failure without a usable response. Earlier is the failure of
 	// the attempt before, if the call ended while it was waiting to retry.
@@ -93,26 +94,12 @@ func (d Delivery) String() string {
 	}
 }
 
-// rank orders deliveries by the risk of sending the request again.
-func (d Delivery) rank() int {
-	switch d {
-	case DeliveryNotSent:
-		return 0
-	case DeliveryRejected:
-		return 1
-	case DeliveryAccepted:
-		return 2
-	default:
-		return 3
-	}
-}
-
 // Worse returns the delivery with the higher risk of sending the request again.
 func (d Delivery) Worse(other Delivery) Delivery {
-	if other.rank() > d.rank() {
-		return other
+	if d == DeliveryUnknown || other == DeliveryUnknown {
+		return DeliveryUnknown
 	}
-	return d
+	return max(d, other) // the others are in this order
 }
 
 // after returns the delivery of a call after one more attempt, where d is the delivery of

@@ -56,16 +56,16 @@ func (p RetryPolicy) wait(attempts int, random float64) time.Duration {
 	return p.MinWait + time.Duration(random*float64(longest-p.MinWait))
 }
 
-// pause returns the wait before the next attempt. It returns false if there should be no
+// pause returns the wait after the last attempt. It returns false if there should be no
 // next attempt, because the service asked for a longer wait than the policy allows or ctx
 // would end first.
-func (p RetryPolicy) pause(ctx context.Context, attempts int, retryAfter time.Duration, asked bool) (time.Duration, bool) {
+func (p RetryPolicy) pause(ctx context.Context, attempts int, last *Outcome) (time.Duration, bool) {
 	wait := p.wait(attempts, rand.Float64())
-	if asked {
-		if retryAfter > p.MaxRetryAfter {
+	if last.asksToWait {
+		if last.RetryAfter > p.MaxRetryAfter {
 			return 0, false
 		}
-		wait = max(retryAfter, p.MinWait) // 0 must not cause a busy loop
+		wait = max(last.RetryAfter, p.MinWait) // 0 must not cause a busy loop
 	}
 	deadline, bounded := ctx.Deadline()
 	return wait, ctx.Err() == nil && (!bounded || time.Until(deadline) > wait)
