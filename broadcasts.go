@@ -97,21 +97,13 @@ type emailBroadcastBody struct {
 	broadcastBody
 }
 
-var _ = declareSend(service.SendEmailBroadcast, send{body: emailBroadcastBody{},
+var _ = declareSend(service.SendEmailBroadcast, preparable{
 	members: broadcastMembers.with(members{
-		"email":             (*fieldReader).address,
-		"cc":                (*fieldReader).addresses,
-		"bcc":               (*fieldReader).addresses,
-		"sender_email":      (*fieldReader).Skip,
-		"sender_name":       (*fieldReader).Skip,
-		"subject":           (*fieldReader).Skip,
-		"reply_to":          (*fieldReader).Skip,
-		"message":           (*fieldReader).Skip,
-		"template_id":       (*fieldReader).Skip,
-		"email_template_id": (*fieldReader).Skip,
-		"variables":         (*fieldReader).Skip,
-		"message_type":      (*fieldReader).Skip,
-	})})
+		"email": address,
+		"cc":    (*fieldReader).addresses,
+		"bcc":   (*fieldReader).addresses,
+	}).ignoring("sender_email", "sender_name", "subject", "reply_to", "message", "template_id", "email_template_id",
+		"variables", "message_type")})
 
 // Prepare validates and encodes the broadcast as [BroadcastsService.SendEmail] does, and
 // sends nothing. It returns a [*ValidationError] if p is invalid.
@@ -163,12 +155,8 @@ type pushBroadcastBody struct {
 	broadcastBody
 }
 
-var _ = declareSend(service.SendPushBroadcast, send{body: pushBroadcastBody{},
-	members: broadcastMembers.with(members{
-		"subject":              (*fieldReader).Skip,
-		"message":              (*fieldReader).Skip,
-		"whatsapp_template_id": (*fieldReader).Skip,
-	})})
+var _ = declareSend(service.SendPushBroadcast, preparable{
+	members: broadcastMembers.ignoring("subject", "message", "whatsapp_template_id")})
 
 // Prepare validates and encodes the broadcast as [BroadcastsService.SendPush] does, and
 // sends nothing. It returns a [*ValidationError] if p is invalid.
@@ -189,10 +177,7 @@ type broadcastBody struct {
 	AllCustomers bool      `json:"all_customers,omitempty"`
 	ScheduleType string    `json:"schedule_type"`
 	ScheduleDate *Schedule `json:"schedule_date,omitempty"`
-	// Recipients is always nil. The recipients are written one by one, after everything
-	// else.
-	Recipients []recipient `json:"recipients,omitempty"`
-	to         Audience
+	to           Audience  // its recipients are written one by one, after everything else
 }
 
 // newBroadcastBody makes the checks that are made even without validation.

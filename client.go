@@ -162,7 +162,7 @@ var sendPrepared = &service.Operation{Name: "send prepared request", Method: htt
 // an event, [Response.Data] holds the event.
 func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (*Response, error) {
 	prepared := p.encoded()
-	known := sends[prepared.operation]
+	known := preparables[prepared.operation]
 	var problem string
 	switch {
 	case p.isZero():
@@ -171,7 +171,7 @@ func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (
 		problem = "must come from a Prepare method, not from Client.Do"
 	}
 	if problem != "" {
-		prepared, known = encodedSend{operation: sendPrepared}, new(send)
+		prepared, known = encodedSend{operation: sendPrepared}, new(preparable)
 	}
 	call := c.core.begin(ctx, prepared.operation, opts)
 	defer call.end()

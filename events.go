@@ -264,13 +264,9 @@ type eventCreateBody struct {
 	Parameters  []EventParameter `json:"parameters"`
 }
 
-var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{}, addressesNobody: true,
-	accept: func(data json.RawMessage) error { return new(Event).read(data) },
-	members: members{
-		"name":        (*fieldReader).Skip,
-		"description": (*fieldReader).Skip,
-		"parameters":  (*fieldReader).Skip,
-	}})
+var _ = declareSend(service.CreateEvent, preparable{addressesNobody: true,
+	accept:  func(data json.RawMessage) error { return new(Event).read(data) },
+	members: members{}.ignoring("name", "description", "parameters")})
 
 // Prepare validates and encodes the event as [EventsService.Create] does, and sends
 // nothing. It returns a [*ValidationError] if p is invalid.
@@ -371,10 +367,8 @@ func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
 	return &eventTriggerBody{EventID: p.id(), Payload: payload}
 }
 
-var _ = declareSend(service.TriggerEvent, send{body: eventTriggerBody{}, members: members{
-	"event_id": (*fieldReader).Skip,
-	"payload":  (*fieldReader).payload,
-}})
+var _ = declareSend(service.TriggerEvent, preparable{
+	members: members{"payload": (*fieldReader).payload}.ignoring("event_id")})
 
 // payloadMembers are the members that identify the customer. Any other member is a
 // parameter of the event.

@@ -11,7 +11,15 @@ import (
 // BodyPaths returns the paths of all members that the body of a send can have, such as
 // recipients.customers.email. What is within a map has no fixed name.
 func BodyPaths(op *service.Operation) []string {
-	return slices.Sorted(slices.Values(memberPaths("", reflect.TypeOf(sends[op].body))))
+	return slices.Sorted(slices.Values(memberPaths("", bodies[op])))
+}
+
+// bodies holds the wire form of the params of each send.
+var bodies = map[*service.Operation]reflect.Type{
+	service.SendEmailBroadcast: reflect.TypeFor[emailBroadcastBody](),
+	service.SendPushBroadcast:  reflect.TypeFor[pushBroadcastBody](),
+	service.CreateEvent:        reflect.TypeFor[eventCreateBody](),
+	service.TriggerEvent:       reflect.TypeFor[eventTriggerBody](),
 }
 
 func memberPaths(path string, t reflect.Type) (paths []string) {
@@ -29,13 +37,16 @@ func memberPaths(path string, t reflect.Type) (paths []string) {
 }
 
 // membersOf returns the members that encoding/json writes of a struct, those of embedded
-// structs included.
+// structs included, and the recipients of a broadcast.
 func membersOf(t reflect.Type) map[string]reflect.Type {
 	members := make(map[string]reflect.Type)
 	for _, field := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
 			members[name] = field.Type
 		}
+	}
+	if _, isBroadcast := t.FieldByName("to"); isBroadcast {
+		members["recipients"] = reflect.TypeFor[recipient]()
 	}
 	return members
 }

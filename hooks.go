@@ -101,17 +101,11 @@ func (h Hooks) none() bool {
 	return h.CallStart == nil && h.CallDone == nil && h.AttemptStart == nil && h.AttemptDone == nil
 }
 
-// endpoint is the part of the base URL that hooks receive.
-type endpoint struct {
-	scheme, host string
-	port         int
-}
-
-// newEndpoint returns the zero endpoint for an invalid URL.
-func newEndpoint(baseURL string) endpoint {
+// callInfoOf returns what hooks receive of a base URL, if it is valid.
+func callInfoOf(baseURL string) CallInfo {
 	u, err := url.Parse(baseURL)
 	if err != nil {
-		return endpoint{}
+		return CallInfo{}
 	}
 	port, err := strconv.Atoi(u.Port())
 	switch {
@@ -121,7 +115,7 @@ func newEndpoint(baseURL string) endpoint {
 	default:
 		port = 443
 	}
-	return endpoint{scheme: u.Scheme, host: u.Hostname(), port: port}
+	return CallInfo{Scheme: u.Scheme, Host: u.Hostname(), Port: port}
 }
 
 // observer calls the hooks for one call. It implements [exchange.Observer].
@@ -132,14 +126,14 @@ type observer struct {
 	callContext, attemptContext context.Context
 }
 
-func newObserver(hooks []Hooks, at endpoint, op *service.Operation) *observer {
-	info := CallInfo{Op: op.Name, Method: op.Method, Path: op.Path,
-		Scheme: at.scheme, Host: at.host, Port: at.port, Send: !op.IsRead()}
-	if op.Custom {
-		info.Path = ""
+// newObserver adds an operation to what hooks receive of the base URL.
+func newObserver(hooks []Hooks, info CallInfo, op *service.Operation) *observer {
+	info.Op, info.Send = op.Name, !op.IsRead()
+	if !op.Custom {
+		info.Path = op.Path
 	}
-	if !exchange.IsMethod(info.Method) {
-		info.Method = ""
+	if exchange.IsMethod(op.Method) {
+		info.Method = op.Method
 	}
 	return &observer{hooks: hooks, call: info}
 }

@@ -72,27 +72,22 @@ func stepIn(err error) (step NextStep, has bool) {
 	return NextCheck, false
 }
 
+// urgency is the order of the steps of joined errors.
+var urgency = [...]int{NextNone: 0, NextRetry: 1, NextFixRequest: 2, NextFixSetup: 3, NextCheck: 4}
+
 // stepOfAll returns the step of an error that joins causes.
-func stepOfAll(causes []error) (step NextStep, has bool) {
-	var found [NextFixSetup + 1]bool
-	other := false // than NextNone
+func stepOfAll(causes []error) (most NextStep, has bool) {
+	done, other := false, false
 	for _, cause := range causes {
 		step, ok := stepIn(cause)
-		has, other = has || ok, other || !ok || step != NextNone
-		found[step] = found[step] || ok
+		isDone := ok && step == NextNone
+		done, other = done || isDone, other || !isDone
+		if ok && (!has || urgency[step] > urgency[most]) {
+			most, has = step, true
+		}
 	}
-	switch {
-	case found[NextCheck], found[NextNone] && other:
-		return NextCheck, has
-	case found[NextNone]:
-		return NextNone, has
-	case found[NextFixSetup]:
-		return NextFixSetup, has
-	case found[NextFixRequest]:
-		return NextFixRequest, has
-	case found[NextRetry]:
-		return NextRetry, has
-	default:
-		return NextCheck, has
+	if done && other {
+		return NextCheck, true
 	}
+	return most, has
 }

@@ -381,7 +381,7 @@ type core struct {
 	exchange   exchange.Config
 	guards     []func(context.Context, *Prepared) error
 	hooks      []Hooks
-	endpoint   endpoint
+	callInfo   CallInfo // of every call, for hooks
 	perRequest requestSettings
 }
 
@@ -403,7 +403,7 @@ const (
 func (c *config) build(baseURL, apiKey string, p *arguments.Problems) *core {
 	x := &c.exchange
 	x.BaseURL = c.checkBaseURL(baseURL, p)
-	c.endpoint = newEndpoint(x.BaseURL)
+	c.callInfo = callInfoOf(x.BaseURL)
 	switch {
 	case x.Key == nil:
 		if problem := exchange.KeyProblem(apiKey); problem != "" {
@@ -429,7 +429,7 @@ func (c *config) buildHTTP() {
 	if x.HTTP.Transport == nil {
 		x.HTTP.Transport, x.OwnTransport = newDefaultTransport()
 	}
-	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && c.endpoint.scheme == "http" {
+	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && c.callInfo.Scheme == "http" {
 		own.Proxy = nil // so that the API key does not leave this machine unencrypted
 	}
 	x.TimeoutOption = "WithAttemptTimeout"

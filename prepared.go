@@ -90,7 +90,7 @@ func ParsePrepared(operation string, body []byte) (*Prepared, error) {
 	switch {
 	case operation == "":
 		return nil, errNoOperation
-	case sends[op] == nil:
+	case preparables[op] == nil:
 		return nil, errUnknownSend
 	case len(body) == 0 || body[0] != '{' || !json.Valid(body) || !utf8.Valid(body):
 		return nil, errNoObject
@@ -185,11 +185,9 @@ const (
 	device
 )
 
-// send is an operation that can be prepared. It is declared next to its params.
-type send struct {
-	// body is the wire form of the params. members has an entry for each of its members.
-	body    any
-	members members
+// preparable is an operation that can be prepared. It is declared next to its params.
+type preparable struct {
+	members members // of its body
 	// addressesNobody is true for a send that has no recipients. The body of any other
 	// send must name somebody.
 	addressesNobody bool
@@ -197,11 +195,10 @@ type send struct {
 	accept func(data json.RawMessage) error
 }
 
-var sends = make(map[*service.Operation]*send)
+var preparables = make(map[*service.Operation]*preparable)
 
-// declareSend registers an operation that can be prepared.
-func declareSend(op *service.Operation, s send) struct{} {
-	sends[op] = &s
+func declareSend(op *service.Operation, p preparable) struct{} {
+	preparables[op] = &p
 	return struct{}{}
 }
 
@@ -211,7 +208,7 @@ var errUnmodelled = errors.New("cannot tell who would receive this request")
 // ends and returns it with the path of the field. If the body cannot be understood, read
 // returns errUnmodelled.
 func (p encodedSend) read(visit func(field) error) error {
-	known := sends[p.operation]
+	known := preparables[p.operation]
 	if known == nil {
 		return errUnmodelled
 	}
@@ -240,20 +237,24 @@ func (m members) with(more members) members {
 	return all
 }
 
+// ignoring returns m with members that address nobody.
+func (m members) ignoring(names ...string) members {
+	all := maps.Clone(m)
+	for _, name := range names {
+		all[name] = (*fieldReader).Skip
+	}
+	return all
+}
+
 // The members that several bodies share.
 var (
 	customerMembers = members{
-		"customer_id": (*fieldReader).customerID,
-		"email":       (*fieldReader).customerEmail,
-		"phone_no":    (*fieldReader).phone,
+		"customer_id": identity(field{kind: customerID}),
+		"email":       identity(field{kind: email, ofCustomer: true}),
+		"phone_no":    identity(field{kind: phone}),
 		"devices":     (*fieldReader).devices,
-		"first_name":  (*fieldReader).Skip,
-		"last_name":   (*fieldReader).Skip,
-	}
-	deviceMembers = members{
-		"device_type":  (*fieldReader).Skip,
-		"device_token": (*fieldReader).deviceToken,
-	}
+	}.ignoring("first_name", "last_name")
+	deviceMembers    = members{"device_token": identity(field{kind: device})}.ignoring("device_type")
 	recipientMembers = members{
 		"type":      (*fieldReader).recipientType,
 		"customers": (*fieldReader).customers,
@@ -262,9 +263,7 @@ var (
 	broadcastMembers = members{
 		"all_customers": (*fieldReader).everyone,
 		"recipients":    (*fieldReader).recipients,
-		"schedule_type": (*fieldReader).Skip,
-		"schedule_date": (*fieldReader).Skip,
-	}
+	}.ignoring("schedule_type", "schedule_date")
 )
 
 // fieldReader reads the fields of a body.
@@ -325,16 +324,16 @@ func (r *fieldReader) everyone() error {
 
 // address reads an email address that is a recipient in addition to those who make the
 // request valid.
-func (r *fieldReader) address() error { return r.identity(field{kind: email}) }
+var address = identity(field{kind: email})
 
 func (r *fieldReader) addresses() error {
-	return r.Array(func(int) error { return r.address() })
+	return r.Array(func(int) error { return address(r) })
 }
 
 // mainAddress reads an email address that is enough to make the request valid.
 func (r *fieldReader) mainAddress() error {
 	r.namesSomebody = true
-	return r.address()
+	return address(r)
 }
 
 // recipients reads one recipient, or an array of them. The path of one recipient is that
@@ -383,7 +382,7 @@ func (r *fieldReader) segments() error {
 	return r.Array(func(int) error {
 		r.segmentsIn++
 		r.namesSomebody = true
-		return r.identity(field{kind: segment})
+		return identity(field{kind: segment})(r)
 	})
 }
 
@@ -405,18 +404,6 @@ func (r *fieldReader) naming(known members) error {
 	return err
 }
 
-func (r *fieldReader) customerID() error {
-	r.found++
-	return r.identity(field{kind: customerID})
-}
-
-func (r *fieldReader) customerEmail() error {
-	r.found++
-	return r.identity(field{kind: email, ofCustomer: true})
-}
-
-func (r *fieldReader) phone() error { return r.identity(field{kind: phone}) }
-
 func (r *fieldReader) devices() error {
 	before := r.found
 	err := r.Array(func(int) error { return r.naming(deviceMembers) })
@@ -424,21 +411,22 @@ func (r *fieldReader) devices() error {
 	return err
 }
 
-func (r *fieldReader) deviceToken() error {
-	r.found++
-	return r.identity(field{kind: device})
-}
-
-// identity reads a string that identifies somebody, so it must not be empty.
-func (r *fieldReader) identity(f field) error {
-	err := r.String(&f.text)
-	switch {
-	case err != nil:
-		return err
-	case f.text == "":
-		return errNobody
-	case strings.Contains(f.text, wire.Replacement): // stands for invalid UTF-8
-		return wire.ErrNotUTF8
+// identity returns a function that reads a string that identifies somebody, so it must not
+// be empty.
+func identity(f field) func(*fieldReader) error {
+	return func(r *fieldReader) error {
+		f := f
+		err := r.String(&f.text)
+		switch {
+		case err != nil:
+			return err
+		case f.text == "":
+			return errNobody
+		case strings.Contains(f.text, wire.Replacement): // stands for invalid UTF-8
+			return wire.ErrNotUTF8
+		case f.kind == customerID, f.ofCustomer, f.kind == device:
+			r.found++
+		}
+		return r.add(f)
 	}
-	return r.add(f)
 }

@@ -14,9 +14,9 @@ import (
 
 func TestSendsAreReadByTheMembersThatTheyWrite(t *testing.T) {
 	for op := range service.Sends() {
-		send := sends[op]
+		send := preparables[op]
 		if assert.NotNil(t, send, "%q: declare it with declareSend, beside its params", op.Name) {
-			requireSameMembers(t, reflect.TypeOf(send.body), send.members, "the members in its declareSend")
+			requireSameMembers(t, bodies[op], send.members, "the members in its declareSend")
 		}
 	}
 	requireSameMembers(t, reflect.TypeFor[broadcastBody](), broadcastMembers, "broadcastMembers in prepared.go")

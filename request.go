@@ -126,7 +126,7 @@ func (c *core) begin(ctx context.Context, op *service.Operation, opts []RequestO
 	x.Config, x.Operation, x.Context = &c.exchange, op, ctx
 	x.SetHeaders, x.RepeatableSend, x.WithoutRetries, x.NotAfter = s.setHeaders, s.repeatableSend, s.withoutRetries, s.notAfter
 	if c.hooks != nil {
-		r.observer = newObserver(c.hooks, c.endpoint, op)
+		r.observer = newObserver(c.hooks, c.callInfo, op)
 		x.Observer, x.Context = r.observer, r.observer.callStart(ctx)
 	}
 	return r

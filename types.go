@@ -2,7 +2,6 @@ package messaging
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -241,15 +240,13 @@ func (s *Schedule) validate(p *arguments.Problems) {
 		p.Add("schedule_date", "must be a date and a time that exist, in the form "+wire.LocalForm)
 	}
 	p.RequiredText("timezone", s.Timezone)
-	if s.Timezone == "" {
-		return
-	}
-	zone, err := loadZone(s.Timezone)
+	zone, err := time.LoadLocation(s.Timezone)
 	switch {
+	case s.Timezone == "":
+	case s.Timezone == "Local", err != nil && hasZoneDatabase(): // Local is another zone on each machine
+		p.Add("timezone", "is not a known IANA time zone name")
 	case err == nil && wire.IsLocal(s.Date) && !existsIn(zone, s.Date):
 		p.Add("schedule_date", "does not exist in the time zone, where clocks skip it")
-	case err != nil && (s.Timezone == "Local" || hasZoneDatabase()):
-		p.Add("timezone", "is not a known IANA time zone name")
 	}
 }
 
@@ -272,17 +269,6 @@ func (s *Schedule) wireType() string {
 func existsIn(zone *time.Location, date string) bool {
 	t, err := time.ParseInLocation(wire.LocalForm, date, zone)
 	return err == nil && t.Format(wire.LocalForm) == date
-}
-
-var errNoZone = errors.New("not an IANA time zone name")
-
-// loadZone is time.LoadLocation without "" and "Local": neither is an IANA name, and
-// "Local" means a different zone on another machine.
-func loadZone(name string) (*time.Location, error) {
-	if name == "" || name == "Local" {
-		return nil, errNoZone
-	}
-	return time.LoadLocation(name)
 }
 
 // hasZoneDatabase reports whether zones can be looked up at all. In a minimal container
