@@ -59,10 +59,8 @@ type EmailBroadcastParams struct {
 	// MessageType is the kind of message. The service does not document the possible
 	// values, so any string is sent.
 	MessageType string
-	// To is the audience. The zero Audience is invalid.
-	To Audience
-	// Schedule is the time to send; nil sends now.
-	Schedule *Schedule
+	To          Audience
+	Schedule    *Schedule // nil sends now
 }
 
 func (p *EmailBroadcastParams) validate(problems *arguments.Problems) {
@@ -105,8 +103,7 @@ var _ = declareSend(service.SendEmailBroadcast, preparable{
 	}).ignoring("sender_email", "sender_name", "subject", "reply_to", "message", "template_id", "email_template_id",
 		"variables", "message_type")})
 
-// Prepare validates and encodes the broadcast as [BroadcastsService.SendEmail] does, and
-// sends nothing. It returns a [*ValidationError] if p is invalid.
+// Prepare returns the request of [BroadcastsService.SendEmail], or a [*ValidationError].
 func (p EmailBroadcastParams) Prepare() (*Prepared, error) {
 	return prepare(service.SendEmailBroadcast, &p)
 }
@@ -134,10 +131,8 @@ type PushBroadcastParams struct {
 	// WhatsAppTemplateID is optional: the service lists it as required, but its own
 	// samples omit it.
 	WhatsAppTemplateID string
-	// To is the audience. The zero Audience is invalid.
-	To Audience
-	// Schedule is the time to send; nil sends now.
-	Schedule *Schedule
+	To                 Audience
+	Schedule           *Schedule // nil sends now
 }
 
 func (p *PushBroadcastParams) validate(problems *arguments.Problems) {
@@ -158,8 +153,7 @@ type pushBroadcastBody struct {
 var _ = declareSend(service.SendPushBroadcast, preparable{
 	members: broadcastMembers.ignoring("subject", "message", "whatsapp_template_id")})
 
-// Prepare validates and encodes the broadcast as [BroadcastsService.SendPush] does, and
-// sends nothing. It returns a [*ValidationError] if p is invalid.
+// Prepare returns the request of [BroadcastsService.SendPush], or a [*ValidationError].
 func (p PushBroadcastParams) Prepare() (*Prepared, error) {
 	return prepare(service.SendPushBroadcast, &p)
 }

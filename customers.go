@@ -24,16 +24,15 @@ func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts 
 	return s.list(p, opts).page(ctx)
 }
 
-// Pages ranges over the pages of customers, starting at p.Cursor. See the package
-// documentation for what a range promises.
+// Pages ranges over the pages of customers, starting at p.Cursor.
 //
 // API: GET /v1/customers
 func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[*Page[Customer], error] {
 	return s.list(p, opts).pages(ctx, false)
 }
 
-// All ranges over every customer that p selects, starting at p.Cursor. See the package
-// documentation for what a range promises.
+// All ranges over every customer that p selects, starting at p.Cursor. The package
+// documentation says what a range promises.
 //
 // API: GET /v1/customers
 func (s *CustomersService) All(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[Customer, error] {

@@ -39,24 +39,11 @@
 //		// Set it aside: someone has to find out whether it was carried out.
 //	}
 //
-// For logs and metrics, [DeliveryOf] returns what happened to the request:
-//
-//   - [DeliveryNotSent]: the service did not receive it.
-//   - [DeliveryRejected]: the service refused it and did nothing.
-//   - [DeliveryUnknown]: the response was lost or is inconclusive. The request may have
-//     been carried out.
-//   - [DeliveryAccepted]: the request was carried out. An error then means that the response
-//     could not be read, or lacks what you asked for, as with [ErrEventDiffers].
-//
+// For logs and metrics, [DeliveryOf] returns what happened to the request; see [Delivery].
 // [DeliveryNotSent] is reported only if it is certain. Neither the type of an error nor a
 // 503 proves it: a gateway can return a 503 after the service has done the work. With the
 // transport that a [Client] creates by default, nothing is sent later if connecting fails.
-//
-// With your own transport, an error counts as not sent only if the transport never touched
-// the body of the request. The client then makes the body unreadable, so that it cannot be
-// sent later. Any other error of your transport, and any error of a request without a body,
-// is [DeliveryUnknown]. Your own transport is one that you pass with [WithHTTPClient], or
-// assign to [http.DefaultTransport].
+// For your own transport, see [WithHTTPClient].
 //
 // # Contexts
 //
@@ -159,10 +146,8 @@
 // # Validation
 //
 // Arguments are checked before anything is sent. The error lists every problem with its
-// JSON path, such as recipients.0.customers.1.email. [WithoutValidation] skips the
-// checks for missing required fields and malformed values. It does not skip the checks
-// for what the service would misread or silently ignore, such as an empty filter, which
-// would select everyone, or a timestamp that it would drop.
+// JSON path, such as recipients.0.customers.1.email. [WithoutValidation] skips the checks,
+// except those for what the service would misread or silently ignore.
 //
 // # Preparing and guarding sends
 //
@@ -176,20 +161,8 @@
 //
 // # Observability
 //
-// Errors, logs, hooks, spans and metrics use one name for each operation, for which there
-// are constants such as [OpTriggerEvent]:
-//
-//	send email broadcast         BroadcastsService.SendEmail
-//	send push broadcast          BroadcastsService.SendPush
-//	create event                 EventsService.Create, and Ensure if it creates the event
-//	trigger event                EventsService.Trigger
-//	list events                  EventsService.List, Pages and All
-//	get event                    EventsService.GetByName, and Ensure when it looks up the event
-//	list customers               CustomersService.List, Pages and All
-//	get customer                 CustomersService.Get and GetByEmail
-//	list transactional messages  TransactionalService.List, Pages and All
-//
-// For [Client.Do], the name is [Request.Op].
+// Errors, logs, hooks, spans and metrics use one name for each operation; see
+// [OpTriggerEvent] and the constants beside it.
 //
 // [WithLogger] logs each attempt. [Hooks] observe calls and attempts for traces and
 // metrics; the module github.com/messaging-go/messaging/otelmessaging does that with

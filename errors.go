@@ -29,11 +29,10 @@ var (
 	// ErrNotFound is returned for HTTP 404. The reason is often a wrong base URL.
 	ErrNotFound = errors.New("not found")
 	// ErrCustomerNotFound is returned by [CustomersService.Get] and
-	// [CustomersService.GetByEmail] when no customer matches. It also matches ErrNotFound,
-	// so test for ErrCustomerNotFound first.
+	// [CustomersService.GetByEmail] when no customer matches. It also matches ErrNotFound.
 	ErrCustomerNotFound error = &notFound{"no such customer"}
 	// ErrEventNotFound is returned by [EventsService.GetByName] when no event has the
-	// name. It also matches ErrNotFound, so test for ErrEventNotFound first.
+	// name. It also matches ErrNotFound.
 	ErrEventNotFound error = &notFound{"no such event"}
 	// ErrEventAmbiguous is returned by [EventsService.GetByName] and
 	// [EventsService.Ensure] when several events have the name.
@@ -208,10 +207,6 @@ func validationError(op string, p *arguments.Problems, next NextStep) error {
 	if p.None() {
 		return nil
 	}
-	return &ValidationError{Op: op, Fields: problemsOf(p), Step: next}
-}
-
-func problemsOf(p *arguments.Problems) []FieldProblem {
 	var fields []FieldProblem
 	for path, message := range p.All() {
 		if last := len(fields) - 1; last >= 0 && fields[last].Field == path {
@@ -220,7 +215,7 @@ func problemsOf(p *arguments.Problems) []FieldProblem {
 			fields = append(fields, FieldProblem{Field: path, Messages: []string{message}})
 		}
 	}
-	return fields
+	return &ValidationError{Op: op, Fields: fields, Step: next}
 }
 
 // ValidationError reports invalid arguments. Nothing was sent.
@@ -447,18 +442,14 @@ func (e *PageError) Unwrap() error {
 
 // Delivery returns [DeliveryOf] Err.
 func (e *PageError) Delivery() Delivery {
-	if e.Err == nil { // is not a success
-		return DeliveryUnknown
-	}
-	return DeliveryOf(e.Err)
+	delivery, _ := deliveryIn(e.Err)
+	return delivery
 }
 
 // NextStep returns [NextStepOf] Err.
 func (e *PageError) NextStep() NextStep {
-	if e.Err == nil {
-		return NextCheck
-	}
-	return NextStepOf(e.Err)
+	step, _ := stepIn(e.Err)
+	return step
 }
 
 // FieldProblem is what is wrong with one field.

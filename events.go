@@ -52,16 +52,15 @@ func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...Req
 	return s.list(p, opts).page(ctx)
 }
 
-// Pages ranges over the pages of event definitions, starting at p.Cursor. See the package
-// documentation for what a range promises.
+// Pages ranges over the pages of event definitions, starting at p.Cursor.
 //
 // API: GET /v1/events
 func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[*Page[Event], error] {
 	return s.list(p, opts).pages(ctx, false)
 }
 
-// All ranges over every event definition, starting at p.Cursor. See the package
-// documentation for what a range promises.
+// All ranges over every event definition, starting at p.Cursor. The package documentation
+// says what a range promises.
 //
 // API: GET /v1/events
 func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[Event, error] {
@@ -187,13 +186,11 @@ func (e *notCreatedError) Unwrap() error      { return e.err }
 func (e *notCreatedError) Delivery() Delivery { return DeliveryNotSent }
 func (e *notCreatedError) NextStep() NextStep { return NextStepOf(e.err) }
 
-// EventListParams selects event definitions.
+// EventListParams selects event definitions. Its fields are like those of
+// [CustomerListParams].
 type EventListParams struct {
-	// PerPage is the page size. Zero leaves it to the service, which uses 20.
 	PerPage int
-	// Cursor is where to start: a cursor from a [Page], [PageMeta] or [PageError], or ""
-	// for the beginning.
-	Cursor string
+	Cursor  string
 }
 
 // EventParameter is one value that an event takes when it is triggered.
@@ -268,8 +265,7 @@ var _ = declareSend(service.CreateEvent, preparable{addressesNobody: true,
 	accept:  func(data json.RawMessage) error { return new(Event).read(data) },
 	members: members{}.ignoring("name", "description", "parameters")})
 
-// Prepare validates and encodes the event as [EventsService.Create] does, and sends
-// nothing. It returns a [*ValidationError] if p is invalid.
+// Prepare returns the request of [EventsService.Create], or a [*ValidationError].
 func (p EventCreateParams) Prepare() (*Prepared, error) { return prepare(service.CreateEvent, &p) }
 
 func (p *EventCreateParams) wire(problems *arguments.Problems) any {
@@ -379,8 +375,7 @@ var payloadMembers = members{
 
 func (r *fieldReader) payload() error { return r.openObject(payloadMembers) }
 
-// Prepare validates and encodes the event as [EventsService.Trigger] does, and sends
-// nothing. It returns a [*ValidationError] if p is invalid.
+// Prepare returns the request of [EventsService.Trigger], or a [*ValidationError].
 func (p EventTriggerParams) Prepare() (*Prepared, error) { return prepare(service.TriggerEvent, &p) }
 
 // Event is the definition of an event.
@@ -391,9 +386,7 @@ type Event struct {
 	Description string
 	Parameters  []EventParameter
 	CreatedAt   time.Time
-	// Extra holds the members that have no field here, and those that do not fit their
-	// field, such as the date 0000-00-00. It is nil if there are none. MarshalJSON writes
-	// them back.
+	// Extra is like that of a [Customer].
 	Extra map[string]json.RawMessage
 }
 
@@ -481,13 +474,8 @@ var reservedKeys = []string{"customer", "email"}
 // differences lists what keeps e from being triggered as p describes it. It quotes only names
 // and types of p, since those of the service can quote an API key.
 func (e *Event) differences(p EventCreateParams) (differences []string) {
-	there := make(map[string]EventParameter, len(e.Parameters))
-	for _, parameter := range e.Parameters {
-		there[parameter.Name] = parameter
-	}
-	wanted := make(map[string]EventParameter, len(p.Parameters))
+	there, wanted := byParameterName(e.Parameters), byParameterName(p.Parameters)
 	for _, parameter := range p.Parameters {
-		wanted[parameter.Name] = parameter
 		switch found, ok := there[parameter.Name]; {
 		case !ok:
 			differences = append(differences, "has no parameter "+parameter.Name)
@@ -511,6 +499,14 @@ func (e *Event) differences(p EventCreateParams) (differences []string) {
 	return differences
 }
 
+func byParameterName(parameters []EventParameter) map[string]EventParameter {
+	named := make(map[string]EventParameter, len(parameters))
+	for _, parameter := range parameters {
+		named[parameter.Name] = parameter
+	}
+	return named
+}
+
 // checkPayload compares the payload, as it would be sent, with the definition.
 func (e *Event) checkPayload(problems *arguments.Problems, p *EventTriggerParams, payload map[string]any) {
 	switch {
@@ -521,27 +517,20 @@ func (e *Event) checkPayload(problems *arguments.Problems, p *EventTriggerParams
 		problems.Add("event_id", "is not the id of the definition")
 	}
 	at := problems.In("payload")
-	known := make(map[string]bool, len(e.Parameters))
 	for _, parameter := range e.Parameters {
-		known[parameter.Name] = true
-		switch value := payload[parameter.Name].(type) {
-		case arguments.Invalid:
-		case nil:
-			if parameter.Required {
-				at.Add(parameter.Name, "is required by the event")
-			}
+		value := payload[parameter.Name]
+		switch text, isText, _ := wireForm(value); {
+		case value == arguments.Invalid{}:
+		case parameter.Required && (value == nil || isText && text == ""):
+			at.Add(parameter.Name, "is required by the event")
+		case value == nil, slices.Contains(reservedKeys, parameter.Name):
 		default:
-			switch text, isText, _ := wireForm(value); {
-			case slices.Contains(reservedKeys, parameter.Name):
-			case parameter.Required && isText && text == "":
-				at.Add(parameter.Name, "is required by the event")
-			default:
-				parameter.Type.checkValue(at, parameter.Name, value)
-			}
+			parameter.Type.checkValue(at, parameter.Name, value)
 		}
 	}
+	known := byParameterName(e.Parameters)
 	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
-		if !known[name] && name != "" && !slices.Contains(reservedKeys, name) {
+		if _, ok := known[name]; !ok && name != "" && !slices.Contains(reservedKeys, name) {
 			at.Add(name, "is not a parameter of the event")
 		}
 	}

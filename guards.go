@@ -69,7 +69,7 @@ func (e patternError) Error() string {
 // for which [Prepared.Recipients] returns an error.
 func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
 	return func(_ context.Context, p *Prepared) error {
-		var recipients recipientCount
+		recipients := recipientCount{customers: make(map[countedCustomer]bool), addresses: make(map[string]bool)}
 		if err := p.encoded().read(recipients.add); err != nil {
 			return fmt.Errorf("MaxRecipients: %w", err)
 		}
@@ -218,22 +218,15 @@ func (c *recipientCount) addAddress(address string, ofCustomer bool) {
 		c.current.email = address
 		return
 	}
-	if c.addresses == nil {
-		c.addresses = make(map[string]bool)
-	}
 	c.addresses[address] = true
 }
 
 // finish adds the current customer.
 func (c *recipientCount) finish() {
-	if c.current == (countedCustomer{}) {
-		return
+	if c.current != (countedCustomer{}) {
+		c.customers[c.current] = true
+		c.current = countedCustomer{}
 	}
-	if c.customers == nil {
-		c.customers = make(map[countedCustomer]bool)
-	}
-	c.customers[c.current] = true
-	c.current = countedCustomer{}
 }
 
 func (c *recipientCount) count() int {

@@ -24,10 +24,8 @@ import (
 //
 // For each CallStart there is one CallDone, and for each AttemptStart one AttemptDone,
 // even if the transport or another function that you supply panics. A hook must not panic.
-//
-// Each page of a range is a separate call. From the second page on, its hooks run in
-// another goroutine, so hooks must be safe for concurrent use even in a single-goroutine
-// program.
+// Each page of a range is a separate call. Hooks must be safe for concurrent use, as the
+// package documentation explains.
 type Hooks struct {
 	// CallStart is called first, before the arguments are checked. ctx is never nil.
 	CallStart func(ctx context.Context, call CallInfo) context.Context

@@ -3,13 +3,13 @@ package messaging
 // The names of the operations, as [Call].Op, [CallInfo].Op and [Prepared.Operation] hold
 // them. For [Client.Do], the name is [Request].Op.
 const (
-	OpSendEmailBroadcast        = "send email broadcast"
-	OpSendPushBroadcast         = "send push broadcast"
-	OpCreateEvent               = "create event"
-	OpTriggerEvent              = "trigger event"
-	OpListEvents                = "list events"
-	OpGetEvent                  = "get event"
-	OpListCustomers             = "list customers"
-	OpGetCustomer               = "get customer"
-	OpListTransactionalMessages = "list transactional messages"
+	OpSendEmailBroadcast        = "send email broadcast"        // BroadcastsService.SendEmail
+	OpSendPushBroadcast         = "send push broadcast"         // BroadcastsService.SendPush
+	OpCreateEvent               = "create event"                // EventsService.Create, and Ensure if it creates the event
+	OpTriggerEvent              = "trigger event"               // EventsService.Trigger
+	OpListEvents                = "list events"                 // EventsService.List, Pages and All
+	OpGetEvent                  = "get event"                   // EventsService.GetByName, and Ensure when it looks up the event
+	OpListCustomers             = "list customers"              // CustomersService.List, Pages and All
+	OpGetCustomer               = "get customer"                // CustomersService.Get and GetByEmail
+	OpListTransactionalMessages = "list transactional messages" // TransactionalService.List, Pages and All
 )

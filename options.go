@@ -53,12 +53,12 @@ func (o sharedOption) applyToRequest(s *requestSettings, p *arguments.Problems) 
 // change or wrap. Redirects are not followed, regardless of CheckRedirect. A Timeout
 // becomes the limit of one attempt, unless [WithAttemptTimeout] sets a shorter one.
 //
-// About your own transport, this package knows only whether it has read the body of a
-// request, and what it reports to [net/http/httptrace]. If an attempt fails before the
-// transport has read the body or written the headers, it is [DeliveryNotSent], and the
-// transport can no longer read the body. An attempt is never reported as not sent if the
-// request has no body, or if the transport reads the body early, to sign or log it. A
-// transport must send the body that it is given.
+// About your own transport, or one that you assign to [http.DefaultTransport], this package
+// knows only whether it has read the body of a request, and what it reports to
+// [net/http/httptrace]. If an attempt fails before the transport has read the body or written
+// the headers, it is [DeliveryNotSent], and the transport can no longer read the body. Any
+// other error of the transport is [DeliveryUnknown], also if the request has no body, or if the
+// transport reads the body early, to sign or log it. It must send the body that it is given.
 //
 // Do not use a client that retries on its own, such as the StandardClient of
 // go-retryablehttp. It reads the body once and sends it several times, which this package
@@ -124,16 +124,15 @@ func WithRetryPolicy(policy RetryPolicy) Option {
 	})
 }
 
-// Limiter paces requests. It must be safe for concurrent use. The type *rate.Limiter of
-// golang.org/x/time/rate implements it.
+// Limiter paces requests. It must be safe for concurrent use, as the package documentation
+// explains. The type *rate.Limiter of golang.org/x/time/rate implements it.
 type Limiter interface {
 	// Wait blocks until a request may be sent, or ctx is done.
 	Wait(ctx context.Context) error
 }
 
 // WithRateLimiter waits for limiter before each attempt. If limiter returns an error, the
-// call ends. limiter must be safe for concurrent use even in a single-goroutine program,
-// because a range fetches the next page in another goroutine.
+// call ends.
 func WithRateLimiter(limiter Limiter) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if limiter == nil || arguments.IsNil(limiter) {
@@ -145,13 +144,9 @@ func WithRateLimiter(limiter Limiter) Option {
 
 // WithLogger logs one record per attempt: at debug level if the attempt succeeded,
 // otherwise as a warning. A record holds the operation, method, path template, status,
-// number of the attempt, duration and delivery, and the reason for a failure. The reason
-// is the status, or one of key_source, limiter, attempt_timeout, deadline, dns, connect,
-// tls, connection_lost, not_json, decode, too_large, refused, not_after and _OTHER. A
-// record holds nothing else.
-//
-// The handler of logger must be safe for concurrent use even in a single-goroutine
-// program, because a range fetches the next page in another goroutine.
+// number of the attempt, duration and delivery, and the reason for a failure, which is
+// one of those listed for [CallResult]. A record holds nothing else. The handler of logger
+// must be safe for concurrent use, as the package documentation explains.
 func WithLogger(logger *slog.Logger) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		switch {
@@ -248,11 +243,8 @@ func WithInsecureHTTP() Option {
 // returns an error or a key that cannot be sent. After a 401, source is asked once more, and
 // if it returns another key, the call is retried with it at once, within the MaxAttempts of
 // the [RetryPolicy]. source receives the context of the call, so the time that it takes does not
-// count toward [WithAttemptTimeout].
-//
-// source must be safe for concurrent use even in a single-goroutine program, because a
-// range fetches the next page in another goroutine. A source that caches a key needs a
-// mutex.
+// count toward [WithAttemptTimeout]. source must be safe for concurrent use, as the package
+// documentation explains: one that caches a key needs a mutex.
 func WithKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if source == nil {
@@ -501,10 +493,6 @@ func isLoopback(host string) bool {
 
 // hasDotSegment reports whether an unescaped path has a segment "." or "..".
 func hasDotSegment(path string) bool {
-	for segment := range strings.SplitSeq(path, "/") {
-		if segment == "." || segment == ".." {
-			return true
-		}
-	}
-	return false
+	path = "/" + path + "/"
+	return strings.Contains(path, "/./") || strings.Contains(path, "/../")
 }

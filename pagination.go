@@ -93,10 +93,10 @@ func (q *listQuery) encode(validate bool, p *arguments.Problems) string {
 	// Only the filters are measured, so that a query that is valid for the first page is
 	// valid for the pages that have a cursor.
 	filters := listQuery{CustomerIDs: q.CustomerIDs, Emails: q.Emails}
-	if q.isFiltered() && len(filters.string(p)) > maxFilterQuery {
+	if len(q.CustomerIDs)+len(q.Emails) > 0 && len(filters.string()) > maxFilterQuery {
 		q.addTooLong(p)
 	}
-	return q.string(p)
+	return q.string()
 }
 
 func (q *listQuery) addTooLong(p *arguments.Problems) {
@@ -108,13 +108,8 @@ func (q *listQuery) addTooLong(p *arguments.Problems) {
 	p.Add(q.longestFilter(), problem+": ask for fewer at a time, see slices.Chunk")
 }
 
-func (q *listQuery) isFiltered() bool { return len(q.CustomerIDs)+len(q.Emails) > 0 }
-
-func (q *listQuery) string(p *arguments.Problems) string {
-	values, err := query.Values(q)
-	if err != nil {
-		p.Add("", "cannot be written as a query")
-	}
+func (q *listQuery) string() string {
+	values, _ := query.Values(q) // which fails only for what is no struct
 	return values.Encode()
 }
 
@@ -325,7 +320,11 @@ type metaReader struct {
 func (m *metaReader) readMember(r *wire.Reader, key []byte) (err error) {
 	switch string(key) {
 	case "has_next_page":
-		return m.readFlag(r)
+		if m.hasFlag {
+			return wire.ErrDuplicate
+		}
+		m.hasFlag, m.saysNext = true, r.Kind() != wire.Null
+		return r.Boolean(&m.meta.HasNextPage)
 	case "has_prev_page":
 		return r.Boolean(&m.meta.HasPrevPage)
 	case "next_page_cursor":
@@ -343,18 +342,6 @@ func (m *metaReader) readMember(r *wire.Reader, key []byte) (err error) {
 	default:
 		return r.Skip()
 	}
-}
-
-func (m *metaReader) readFlag(r *wire.Reader) error {
-	if m.hasFlag {
-		return wire.ErrDuplicate
-	}
-	m.hasFlag = true
-	if null, err := r.Null(); null {
-		return err
-	}
-	m.saysNext = true
-	return r.Boolean(&m.meta.HasNextPage)
 }
 
 // cursorGuard detects cursors that would make a range loop or stop early.

@@ -22,8 +22,7 @@ func (s *TransactionalService) List(ctx context.Context, p TransactionalListPara
 	return s.list(p, opts).page(ctx)
 }
 
-// Pages ranges over the pages of transactional messages, starting at p.Cursor. See the
-// package documentation for what a range promises.
+// Pages ranges over the pages of transactional messages, starting at p.Cursor.
 //
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListParams,
@@ -31,8 +30,8 @@ func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListPar
 	return s.list(p, opts).pages(ctx, false)
 }
 
-// All ranges over every transactional message, starting at p.Cursor. See the package
-// documentation for what a range promises.
+// All ranges over every transactional message, starting at p.Cursor. The package
+// documentation says what a range promises.
 //
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) All(ctx context.Context, p TransactionalListParams,
@@ -45,13 +44,11 @@ func (s *TransactionalService) list(p TransactionalListParams, opts []RequestOpt
 		listQuery{PerPage: p.PerPage, Cursor: p.Cursor}, opts}
 }
 
-// TransactionalListParams selects transactional messages.
+// TransactionalListParams selects transactional messages. Its fields are like those of
+// [CustomerListParams].
 type TransactionalListParams struct {
-	// PerPage is the page size. Zero leaves it to the service, which uses 20.
 	PerPage int
-	// Cursor is where to start: a cursor from a [Page], [PageMeta] or [PageError], or ""
-	// for the beginning.
-	Cursor string
+	Cursor  string
 }
 
 // TransactionalMessage is a transactional message with its delivery counts.
@@ -72,9 +69,7 @@ type TransactionalMessage struct {
 	TotalFailed     int
 	TotalComplained int
 	TotalBounced    int
-	// Extra holds the members that have no field here, and those that do not fit their
-	// field, such as the date 0000-00-00. It is nil if there are none. MarshalJSON writes
-	// them back.
+	// Extra is like that of a [Customer].
 	Extra map[string]json.RawMessage
 }
 
