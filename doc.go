@@ -41,8 +41,8 @@
 //
 // For logs and metrics, [DeliveryOf] returns what happened to the request; see [Delivery].
 // [DeliveryNotSent] is reported only if it is certain. Neither the type of an error nor a
-// 503 proves it: a gateway can return a 503 after the service has done the work. With the
-// transport that a [Client] creates by default, nothing is sent later if connecting fails.
+// 503 proves it: a gateway can return a 503 after the service has done the work. If the
+// default transport of a [Client] fails to connect, nothing is sent later.
 // For your own transport, see [WithHTTPClient].
 //
 // # Contexts
@@ -104,17 +104,17 @@
 // [ErrCustomerNotFound] or [ErrEventDiffers].
 //
 // The client itself retries where the table says Retry, unless the key source, the limiter
-// or the context stopped the attempt before it began. Retries end with the [RetryPolicy],
-// [WithNotAfter] and the context of the call. A call that ends because of WithNotAfter is
+// or the context stopped the attempt before it began. The [RetryPolicy], [WithNotAfter]
+// and the context of the call limit the retries. A call that ends because of WithNotAfter is
 // FixRequest.
 //
 // The table assumes that the service has done nothing when it returns success false, 429, or
 // a 4xx other than 408 and 425. For 429, RFC 6585 suggests as much. The table also assumes
 // that the service never acts on an incomplete request body.
 //
-// Of several attempts, the one that did most decides what is reported: accepted, else
-// unknown, else rejected, else not sent. If the context ends while a call waits to retry, the step is that of the
-// failure before the wait.
+// Of several attempts, the one that got furthest decides what is reported: accepted, else
+// unknown, else rejected, else not sent. If the context ends while a call waits to retry,
+// the step is that of the failure before the wait.
 //
 // Redirects are not followed. With your own transport, the rows about the connection apply
 // only if it fails before it reads the body. Which failures are retried may change in a
@@ -125,8 +125,8 @@
 // All and Pages return iterators. An iterator sends nothing until you range over it, and
 // a second range starts over. If a page fails, the iterator yields a [*PageError], and
 // ends. The items before it are valid. To resume at the page that failed, pass the error's
-// Cursor in the params of a new call. Do not resume after [ErrBadCursor], whose page has
-// been yielded.
+// Cursor in the params of a new call. Do not resume after [ErrBadCursor]: its page has
+// already been yielded.
 //
 // To resume after a crash, range over Pages, and save the Cursor of a page before you
 // process its items. After a crash you get that page again, so overwrite or undo what you
