@@ -3,6 +3,7 @@ package inspector_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,8 +31,8 @@ var (
 func TestAPIGolden(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
-	f.post("/api/faults", `{"op":"trigger event","skip":1,"count":2,"probability":0.5,"seed":7,"fault":{"kind":"rate_limited","after":"7s"}}`)
-	f.post("/api/faults", `{"fault":{"kind":"status","status":502,"body":"<html>"}}`)
+	f.fault(`{"op":"trigger event","skip":1,"count":2,"probability":0.5,"seed":7,"fault":{"kind":"rate_limited","after":"7s"}}`)
+	f.fault(`{"fault":{"kind":"status","status":502,"body":"<html>"}}`)
 	for name, path := range map[string]string{
 		"requests": "/api/requests?limit=3", "requests_last_page": "/api/requests?before=3", "request": "/api/requests/4",
 		"request_lost": "/api/requests/5", "request_refused": "/api/requests/2", "request_without_route": "/api/requests/7",
@@ -97,47 +98,35 @@ func TestListsArePagedToTheEnd(t *testing.T) {
 	}
 }
 
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
+// waits sends a request that waits, and returns its response.
+func (f *fixture) waits(query string) <-chan reply {
+	response := make(chan reply, 1)
+	go func() { response <- f.get("/api/wait?timeout=60s&" + query) }()
+	return response
 }
 
-func TestWaitRespondsToARequestThatComesLater(t *testing.T) {
+func TestWaitRespondsToWhatComesLater(t *testing.T) {
 	f := start(t, records.Demo())
-	f.send("GET", "/v1/events", "")
-	waiting := make(chan reply, 1)
-	go func() { waiting <- f.get("/api/wait?q=op:list+status:200&after=1&timeout=10s") }()
-	for f.send("GET", "/v1/customers", "") == 200 {
-		select {
-		case got := <-waiting:
-			assert.Equal(t, 200, got.Status)
-			assert.Contains(t, got.Body, `"op":"list customers"`)
-			assert.Contains(t, f.get("/api/wait").Body, `"number":1,`, "without after, what came before counts too")
-			return
-		default:
-		}
-	}
-}
-
-func TestWaitRespondsWhenAsManyHaveArrived(t *testing.T) {
-	f := start(t, records.Demo())
-	f.send("GET", "/v1/events", "")
-	waiting := make(chan reply, 1)
-	go func() { waiting <- f.get("/api/wait?q=op:list&count=3&timeout=10s") }()
+	f.read()
+	list := f.waits("q=op:list+status:200&after=1")
 	f.send("GET", "/v1/customers", "")
-	f.send("POST", "/v1/events/trigger", skippedBody)
+	got := <-list
+	assert.Equal(t, 200, got.Status)
+	assert.Contains(t, got.Body, `"op":"list customers"`)
+	f.shows("/api/wait", `"number":1,`) // without after, what came before counts too
+
+	three := f.waits("q=op:list&count=3")
+	f.trigger(skippedBody)
 	assert.Equal(t, 408, f.get("/api/wait?q=op:list&count=3&timeout=10ms").Status)
-	f.send("GET", "/v1/events", "")
-	got := <-waiting
+	f.read()
+	got = <-three
 	assert.Equal(t, 200, got.Status)
 	assert.Regexp(t, `^\{"items":\[\{"number":1,.*\{"number":2,.*\{"number":4,.*\],"next":null\}\n$`, got.Body, "oldest first")
 }
 
 func TestWaitForNoneRespondsAtTheEndUnlessOneArrives(t *testing.T) {
 	f := start(t, records.Demo())
-	f.send("GET", "/v1/events", "")
+	f.read()
 	none := reply{200, nil, `{"items":[],"next":null}` + "\n"}
 	assert.Equal(t, none, f.get("/api/wait?q=op:trigger&count=0&timeout=0s").withoutHeader())
 	began := time.Now()
@@ -145,107 +134,28 @@ func TestWaitForNoneRespondsAtTheEndUnlessOneArrives(t *testing.T) {
 	assert.GreaterOrEqual(t, time.Since(began), 60*time.Millisecond, "one could still have arrived")
 	one := reply{409, nil, `{"error":"request 1, list events, accepted: it matched, and none was expected"}` + "\n"}
 	assert.Equal(t, one, f.get("/api/wait?q=op:list&count=0&timeout=60s").withoutHeader())
-	waiting := make(chan reply, 1)
-	go func() { waiting <- f.get("/api/wait?q=op:trigger&count=0&timeout=60s") }()
-	f.send("POST", "/v1/events/trigger", skippedBody)
+	waiting := f.waits("q=op:trigger&count=0")
+	f.trigger(skippedBody)
 	assert.Equal(t, 409, (<-waiting).Status, "as soon as one arrives")
-}
-
-func TestRecordsAreFoundByWords(t *testing.T) {
-	f := start(t, records.Demo())
-	for path, found := range map[string]string{
-		`/api/customers?q=%22Ada+Lovelace%22`: "c-1001", `/api/customers?q=ada+lovelace`: "c-1001",
-		`/api/events?q=shipped+-cart`: "order shipped",
-		`/api/messages?q=invoice`:     "Your invoice",
-	} {
-		assert.Equal(t, 1, strings.Count(f.get(path).Body, `"number"`), path)
-		assert.Contains(t, f.get(path).Body, found)
-	}
-	assert.Equal(t, 200, f.get("/api/customers?q=status:x").Status)
-}
-
-func TestBodiesThatAreNotUTF8AreValidJSONInTheAPI(t *testing.T) {
-	f := start(t, records.Demo())
-	f.send("POST", "/v1/events/trigger", strings.Replace(skippedBody, "21.11.2026", "21\xff", 1))
-	for _, path := range []string{"/api/requests/1", "/api/triggers/1", "/api/triggers"} {
-		body := f.get(path).Body
-		assert.True(t, utf8.ValidString(body), path)
-		assert.True(t, json.Valid([]byte(body)), path)
-	}
-}
-
-func TestItemsHaveOnlyTheFirstProblems(t *testing.T) {
-	f := start(t, records.Demo())
-	f.send("POST", "/v1/broadcast/send/push-notification", `{"recipients":[`+strings.Repeat("0,", 5000)+`0]}`)
-	list := f.get("/api/requests").Body
-	assert.Less(t, len(list), 10_000)
-	assert.Contains(t, list, `"…":["`)
-}
-
-func TestDescriptionOfTheServiceIsOfThisSandboxAndIsNotRecorded(t *testing.T) {
-	f := start(t, records.Demo())
-	got := f.get("/openapi.json")
-	assert.Equal(t, "application/json", got.Header.Get("Content-Type"))
-	assert.Contains(t, got.Body, `"servers":[{"url":"`+f.api+`"`)
-	assert.NotContains(t, got.Body, testKey)
-	assert.Zero(t, f.box.History.State().Requests)
-}
-
-func TestCustomersAreIdentifiedByTheConfiguredField(t *testing.T) {
-	f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.Identifier = fake.CustomerID })
-	assert.Equal(t, 422, f.send("POST", "/v1/events/trigger", skippedBody))
-	assert.Contains(t, f.get("/api/requests/1").Body, "is required as the customer identifier")
 }
 
 func TestWaitBeginsAtTheLastMark(t *testing.T) {
 	f := start(t, records.Demo())
-	f.send("GET", "/v1/events", "")
+	f.read()
 	assert.Equal(t, 200, f.get("/api/wait?timeout=1ms").Status, "it came after the start")
 	assert.JSONEq(t, `{"number":1}`, f.post("/api/mark", "").Body)
 	assert.Equal(t, 408, f.get("/api/wait?timeout=1ms").Status)
 	assert.Equal(t, 200, f.get("/api/wait?timeout=1ms&after=start").Status)
 	assert.Equal(t, 200, f.get("/api/wait?timeout=1ms&after=0").Status)
 	f.send("GET", "/v1/customers", "")
-	assert.Contains(t, f.get("/api/wait?timeout=1ms").Body, `"number":2,`)
+	f.shows("/api/wait?timeout=1ms", `"number":2,`)
 	f.post("/api/reset", "")
 	assert.Equal(t, 408, f.get("/api/wait?timeout=1ms").Status, "it came before the reset")
 }
 
-func TestSummariesSayWhatWasSentAndToWhom(t *testing.T) {
-	f := start(t, records.Demo())
-	const push = "/v1/broadcast/send/push-notification"
-	customers := `"recipients":[{"type":"segment","segments":["vip"]},{"type":"customer","customers":[{"email":"c1@x.test"},` +
-		`{"customer_id":"c-2"},{"email":"c3@x.test"},{"phone_no":"+15550100"}]},{"type":"customer","customers":[{"email":"c5@x.test"},` +
-		`{"email":"c6@x.test"}]}]`
-	for _, test := range []struct{ path, body, want string }{
-		{"/v1/broadcast/send/email", emailBody, `{"subject":"Moved","to":["ada@example.com","new@example.com"],"to_count":2}`},
-		{push, `{"subject":"Hi","schedule_type":"send-now",` + customers + `}`,
-			`{"subject":"Hi","to":["c1@x.test","c-2","c3@x.test","+15550100","c5@x.test"],"to_count":6}`},
-		{push, `{"subject":"Hi","recipients":{"customers":[7,{"email":"a@x.test"}]}}`, `{"subject":"Hi","to":["a@x.test"],"to_count":2}`},
-		{push, `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`, `{"subject":"s"}`},
-		{"/v1/events/trigger", skippedBody, `{"event":"order shipped","to":["grace@example.com"],"to_count":1}`},
-		{"/v1/events/trigger", `{"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`,
-			`{"event":"order shipped","to":["c-9"],"to_count":1}`},
-		{"/v1/events", `{"name":"n"}`, `{"event":"n"}`},
-	} {
-		f.send("POST", test.path, test.body)
-		var list struct{ Items []json.RawMessage }
-		require.NoError(t, json.Unmarshal([]byte(f.get("/api/requests?limit=1").Body), &list))
-		var got struct {
-			Subject string   `json:"subject,omitempty"`
-			Event   string   `json:"event,omitempty"`
-			To      []string `json:"to,omitempty"`
-			Count   int      `json:"to_count,omitempty"`
-		}
-		require.NoError(t, json.Unmarshal(list.Items[0], &got))
-		assert.JSONEq(t, test.want, string(must(json.Marshal(got))), test.body)
-	}
-	assert.NotContains(t, f.get("/api/requests?q=op:create").Body, `"to"`, "what does not apply is left out")
-}
-
 func TestAWaitThatFailsNamesTheNearestRequest(t *testing.T) {
 	f := start(t, records.Demo())
-	f.send("POST", "/v1/events/trigger", skippedBody)
+	f.trigger(skippedBody)
 	none := f.timedOut("q=status:200&after=1")
 	assert.Equal(t, "no request matched in 1ms; none came since request 1", none.Error)
 	assert.Equal(t, "null", string(none.Nearest))
@@ -253,9 +163,9 @@ func TestAWaitThatFailsNamesTheNearestRequest(t *testing.T) {
 	none = f.timedOut("q=status:404")
 	assert.Contains(t, none.Error, "no request matched in 1ms; 1 came since the start; nearest: request 1, ")
 
-	f.do("POST", f.ui+"/api/mark", `{"name":"checkout"}`, header("Content-Type", "application/json"))
-	f.send("POST", "/v1/events/trigger", strings.Replace(skippedBody, orderShipped, "x", 1))
-	f.send("GET", "/v1/events", "")
+	f.post("/api/mark", `{"name":"checkout"}`)
+	f.trigger(strings.Replace(skippedBody, orderShipped, "x", 1))
+	f.read()
 	f.post("/replay?number=2", "")
 	got := f.timedOut("q=op:trigger+to:bob@example.com+-status:4xx")
 	assert.Equal(t, `no request matched in 1ms; 2 came since mark "checkout"; nearest: request 2, trigger event to grace@example.com, `+
@@ -265,7 +175,7 @@ func TestAWaitThatFailsNamesTheNearestRequest(t *testing.T) {
 	assert.Equal(t, []string{"to:bob@example.com", "-status:4xx"}, got.Differs)
 	assert.Contains(t, string(got.Nearest), `"number":2,`)
 
-	f.send("POST", "/v1/broadcast/send/email", emailBody)
+	f.email(emailBody)
 	got = f.timedOut("q=op:email+to:ada@example.com&count=2")
 	assert.Equal(t, `1 of 2 requests matched in 1ms; 3 came since mark "checkout"; nearest of the others: request 3, list events, `+
 		"accepted, which does not match op:email or to:ada@example.com", got.Error)
@@ -291,43 +201,169 @@ func (f *fixture) timedOut(query string) (body struct {
 	return body
 }
 
-func TestABroadcastToAllCustomersIsToEachOfThem(t *testing.T) {
-	f := start(t, records.Demo())
-	f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`)
-	f.send("POST", "/v1/broadcast/send/push-notification",
-		`{"subject":"s","message":"m","recipients":{"type":"segment","segments":["s-1"]},"schedule_type":"send-now"}`)
-	assert.Equal(t, 409, f.get("/api/wait?q=to:ada@example.com&count=0&timeout=0s").Status)
-	assert.Contains(t, f.get("/api/requests/1").Body, `"subject":"s","all_customers":true,`)
-	assert.Contains(t, f.get("/api/requests/2").Body, `"subject":"s","segments":["s-1"],`)
-}
-
 func TestRequestsThatAreNoLongerKeptAreCounted(t *testing.T) {
 	f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.Keep = 2 })
-	dropped := func(body string) (list struct{ Dropped any }) {
-		require.NoError(t, json.Unmarshal([]byte(body), &list))
-		return list
-	}
-	f.send("GET", "/v1/events", "")
-	assert.Nil(t, dropped(f.get("/api/requests").Body).Dropped)
+	f.read()
+	f.shows("/api/requests", `!"dropped"`)
 	for range 4 {
-		f.send("GET", "/v1/events", "")
+		f.read()
 	}
-	assert.Equal(t, 3.0, dropped(f.get("/api/requests").Body).Dropped)
+	f.shows("/api/requests", `"dropped":3`)
 	missed := f.timedOut("q=op:trigger&after=start")
-	assert.Equal(t, "no request matched in 1ms; 2 came since the start, and older ones that are no longer kept (--keep); nearest: ",
-		missed.Error[:strings.Index(missed.Error, "request 5")])
+	assert.True(t, strings.HasPrefix(missed.Error,
+		"no request matched in 1ms; 2 came since the start, and older ones that are no longer kept (--keep); nearest: request 5"), missed.Error)
 	assert.NotContains(t, f.timedOut("q=op:trigger&after=3").Error, "no longer kept")
 }
 
-func TestTheCustomersOfABroadcastEndAfter500(t *testing.T) {
+func TestRecordsAreFoundByWords(t *testing.T) {
 	f := start(t, records.Demo())
-	f.send("POST", "/v1/broadcast/send/push-notification", pushTo(0, 503))
-	var item struct {
-		Customers []struct{ Number int }
-		More      int `json:"more_customers"`
+	f.shows("/api/customers?q=%22Ada+Lovelace%22", `1×"number"`, "c-1001")
+	f.shows("/api/customers?q=ada+lovelace", `1×"number"`, "c-1001")
+	f.shows("/api/events?q=shipped+-cart", `1×"number"`, "order shipped")
+	f.shows("/api/messages?q=invoice", `1×"number"`, "Your invoice")
+	assert.Equal(t, 200, f.get("/api/customers?q=status:x").Status)
+}
+
+func TestBodiesThatAreNotUTF8AreValidJSONInTheAPI(t *testing.T) {
+	f := start(t, records.Demo())
+	f.trigger(strings.Replace(skippedBody, "21.11.2026", "21\xff", 1))
+	for _, path := range []string{"/api/requests/1", "/api/triggers/1", "/api/triggers"} {
+		body := f.get(path).Body
+		assert.True(t, utf8.ValidString(body), path)
+		assert.True(t, json.Valid([]byte(body)), path)
 	}
-	require.NoError(t, json.Unmarshal([]byte(f.get("/api/broadcasts/1").Body), &item))
-	assert.Len(t, item.Customers, 500)
-	assert.Equal(t, 3, item.More)
-	assert.Contains(t, f.get("/requests/1?tab=audience").Body, "3 more customers not shown")
+}
+
+func TestDescriptionOfTheServiceIsOfThisSandboxAndIsNotRecorded(t *testing.T) {
+	f := start(t, records.Demo())
+	assert.Equal(t, "application/json", f.get("/openapi.json").Header.Get("Content-Type"))
+	f.shows("/openapi.json", `"servers":[{"url":"`+f.api+`"`, "!"+testKey)
+	assert.Zero(t, f.box.History.State().Requests)
+}
+
+func TestCustomersAreIdentifiedByTheConfiguredField(t *testing.T) {
+	f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.Identifier = fake.CustomerID })
+	assert.Equal(t, 422, f.trigger(skippedBody))
+	f.shows("/api/requests/1", "is required as the customer identifier")
+}
+
+func TestSummariesSayWhatWasSentAndToWhom(t *testing.T) {
+	f := start(t, records.Demo())
+	const push = "/v1/broadcast/send/push-notification"
+	customers := `"recipients":[{"type":"segment","segments":["vip"]},{"type":"customer","customers":[{"email":"c1@x.test"},` +
+		`{"customer_id":"c-2"},{"email":"c3@x.test"},{"phone_no":"+15550100"}]},{"type":"customer","customers":[{"email":"c5@x.test"},` +
+		`{"email":"c6@x.test"}]}]`
+	for _, test := range []struct{ path, body, want string }{
+		{"/v1/broadcast/send/email", emailBody, `{"subject":"Moved","to":["ada@example.com","new@example.com"],"to_count":2}`},
+		{push, `{"subject":"Hi","schedule_type":"send-now",` + customers + `}`,
+			`{"subject":"Hi","to":["c1@x.test","c-2","c3@x.test","+15550100","c5@x.test"],"to_count":6}`},
+		{push, `{"subject":"Hi","recipients":{"customers":[7,{"email":"a@x.test"}]}}`, `{"subject":"Hi","to":["a@x.test"],"to_count":2}`},
+		{push, pushBody, `{"subject":"s"}`},
+		{"/v1/events/trigger", skippedBody, `{"event":"order shipped","to":["grace@example.com"],"to_count":1}`},
+		{"/v1/events/trigger", `{"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`,
+			`{"event":"order shipped","to":["c-9"],"to_count":1}`},
+		{"/v1/events", `{"name":"n"}`, `{"event":"n"}`},
+	} {
+		f.send("POST", test.path, test.body)
+		var list struct{ Items []json.RawMessage }
+		require.NoError(t, json.Unmarshal([]byte(f.get("/api/requests?limit=1").Body), &list))
+		var got struct {
+			Subject string   `json:"subject,omitempty"`
+			Event   string   `json:"event,omitempty"`
+			To      []string `json:"to,omitempty"`
+			Count   int      `json:"to_count,omitempty"`
+		}
+		require.NoError(t, json.Unmarshal(list.Items[0], &got))
+		assert.JSONEq(t, test.want, string(must(json.Marshal(got))), test.body)
+	}
+	f.shows("/api/requests?q=op:create", `!"to"`) // what does not apply is left out
+}
+
+func TestABroadcastToAllCustomersIsToEachOfThem(t *testing.T) {
+	f := start(t, records.Demo())
+	f.push(pushBody)
+	f.push(strings.Replace(pushBody, `"all_customers":true`, `"recipients":{"type":"segment","segments":["s-1"]}`, 1))
+	assert.Equal(t, 409, f.get("/api/wait?q=to:ada@example.com&count=0&timeout=0s").Status)
+	f.shows("/api/requests/1", `"subject":"s","all_customers":true,`)
+	f.shows("/api/requests/2", `"subject":"s","segments":["s-1"],`)
+}
+
+func TestResetSelectsWhatIsReset(t *testing.T) {
+	f := start(t, records.Demo())
+	customers := func() int { return len(f.box.Records.All(records.Customers)) }
+	fill := []string{"fill", `fault {"fault":{"kind":"answer_lost"}}`}
+	f.steps(fill)
+	last := f.box.History.State().Last
+
+	require.Equal(t, 204, f.post("/api/reset?what=history", "").Status)
+	f.shows("/api/requests", `{"items":[],"next":null}`)
+	assert.Equal(t, 25, customers())
+	assert.Len(t, f.box.Rules(), 1)
+
+	require.Equal(t, 204, f.post("/api/reset?what=faults", "").Status)
+	assert.Empty(t, f.box.Rules())
+
+	f.steps(fill)
+	require.Equal(t, 204, f.post("/api/reset", "").Status)
+	assert.Empty(t, f.box.Rules())
+	assert.Equal(t, 24, customers(), "the seed is back")
+	assert.Equal(t, 25+1, f.box.Records.All(records.Customers)[23].Number, "no number is used again")
+	f.shows("/customers", ">24</span>")
+	f.read()
+	f.shows("/api/requests", fmt.Sprintf(`"number":%d`, 2*last+1))
+}
+
+func TestDumpIsASeed(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	dump := f.get("/api/dump").Body
+	seed, err := records.ParseSeed([]byte(dump))
+	require.NoError(t, err)
+	assert.Len(t, seed[records.Customers], 25)
+	again := start(t, seed)
+	assert.Equal(t, dump, again.get("/api/dump").Body)
+	assert.NotContains(t, dump, "REDACTED", "a dump has nothing of the history")
+
+	var members []string
+	for _, kind := range records.Kinds {
+		members = append(members, `"`+kind.Name+`":[]`)
+	}
+	empty := start(t, records.Seed{}).get("/api/dump").Body
+	assert.Equal(t, "{"+strings.Join(members, ",")+"}\n", empty)
+	for _, seed := range []string{empty, `{"customers":null,"events":null,"messages":null}`, `{}`,
+		`{"customers":[{"email":"ada@example.com"}],"events":null}`} {
+		_, err := records.ParseSeed([]byte(seed))
+		assert.NoError(t, err, seed)
+	}
+}
+
+func TestSeedWithAnIDThatExistsAddsNothing(t *testing.T) {
+	f := start(t, records.Demo())
+	before := f.get("/api/dump").Body
+	for seed, want := range map[string]string{
+		`{"events":[{"name":"new"},{"id":"` + orderShipped + `","name":"n"}]}`:                       "events.1.id: already exists",
+		`{"customers":[{"email":"new@example.com"},{"customer_id":"c-1001"}]}`:                       "customers.1.customer_id: already exists",
+		`{"messages":[{"id":"` + records.Demo()[records.Messages][0].ID() + `","channel":"email"}]}`: "messages.0.id: already exists",
+	} {
+		got := f.post("/api/seed", seed)
+		assert.Equal(t, 422, got.Status)
+		assert.Contains(t, got.Body, want)
+	}
+	assert.Equal(t, before, f.get("/api/dump").Body, "nothing of them was added")
+	assert.Equal(t, 200, f.post("/api/seed", `{"events":[{"id":"new","name":"n"}],"customers":[{"email":"new@example.com"}]}`).Status)
+	assert.Equal(t, 422, f.post("/api/seed", `{"events":[{"id":"new","name":"n"}]}`).Status)
+}
+
+func TestAValueOfAnotherTypeIsNamedWithoutTheTypesOfGo(t *testing.T) {
+	f := start(t, records.Demo())
+	for body, want := range map[string]string{
+		`{"fault":{"kind":"slow","after":1}}`: `fault.after: must be a text such as "7s", and not a number`,
+		`{"fault":"answer_lost"}`:             "fault: must be an object, and not a string",
+		`{"count":"2"}`:                       "count: must be a whole number, and not a string",
+		`[]`:                                  "must be an object, and not an array",
+	} {
+		reply := f.post("/api/faults", body)
+		assert.Equal(t, 422, reply.Status)
+		assert.JSONEq(t, `{"error":`+string(must(json.Marshal(want)))+`}`, reply.Body)
+	}
 }

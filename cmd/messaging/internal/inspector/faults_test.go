@@ -1,12 +1,12 @@
 package inspector_test
 
 import (
-	"fmt"
-	"net/http"
+	"net"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,11 +19,7 @@ import (
 
 func TestFaultsOfTheFormAndThePresets(t *testing.T) {
 	f := start(t, records.Demo())
-	form := func(values url.Values) reply {
-		return f.do("POST", f.ui+"/faults", values.Encode(), func(r *http.Request) {
-			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		})
-	}
+	form := func(values url.Values) reply { return f.postForm("/faults", values) }
 	require.Equal(t, 303, form(url.Values{"preset": {"0"}, "op": {"create event"}}).Status)
 	require.Equal(t, 303, form(url.Values{"op": {"list events"}, "kind": {"slow"}, "after": {"2s"}, "skip": {"1"}, "count": {""}}).Status)
 	rules := f.box.Rules()
@@ -32,8 +28,8 @@ func TestFaultsOfTheFormAndThePresets(t *testing.T) {
 	assert.Equal(t, "unknown", rules[0].Delivery)
 	assert.Equal(t, fake.Rule{Op: "list events", Skip: 1, Probability: 1,
 		Fault: fake.Fault{Kind: "slow", After: fake.Duration(2 * time.Second)}}, rules[1].Rule)
-	assert.Equal(t, 0, f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`))
-	assert.Equal(t, 200, f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`))
+	assert.Equal(t, 0, f.send("POST", "/v1/events", validEvent))
+	assert.Equal(t, 200, f.send("POST", "/v1/events", validEvent))
 
 	refused := form(url.Values{"op": {"list events"}, "kind": {"status"}, "status": {"one"}})
 	assert.Equal(t, 422, refused.Status)
@@ -44,70 +40,89 @@ func TestFaultsOfTheFormAndThePresets(t *testing.T) {
 	assert.Equal(t, 502, f.box.Rules()[1].Fault.Status)
 }
 
-func TestPresetsAreForTheOperationThatIsSelected(t *testing.T) {
-	f := start(t, records.Demo())
-	for op, retried := range map[string]int{"": 2, "trigger event": 2, "list events": 5} { // not a 200 that can't be read
-		page := f.get("/faults?op=" + url.QueryEscape(op)).Body
-		assert.Equal(t, retried, strings.Count(page, ">retried<"), op)
-		if op != "" {
-			assert.Contains(t, page, `<option value="`+op+`" selected>`+strings.ToUpper(op[:1])+op[1:]+`</option>`)
-		}
-	}
-}
-
-func TestRulesAreDescribedInWords(t *testing.T) {
-	f := start(t, records.Demo())
-	for rule, words := range map[string]string{
-		`"count":1`:          "1 request<",
-		`"count":0`:          "all<",
-		`"count":3,"skip":2`: "3 requests after the first 2<",
-		`"count":0,"skip":1,"probability":0.5,"seed":7`: "all after the first, each with probability 0.5 (seed 7)<",
-	} {
-		require.Equal(t, 200, f.post("/api/faults", `{`+rule+`,"fault":{"kind":"slow","after":"2s"}}`).Status)
-		assert.Contains(t, f.get("/faults").Body, `<td data-label="What happens">delayed by 2s<td data-label="Which requests">`+words)
-	}
-}
-
-func TestThePageOfFaultsHasTheRequestsOfARuleThatIsUsedUp(t *testing.T) {
-	f := start(t, records.Demo())
-	assert.NotContains(t, f.get("/faults").Body, "Latest requests with a fault")
-	f.send("GET", "/v1/events", "")
-	require.Equal(t, 200, f.post("/api/faults", `{"op":"list events","count":1,"fault":{"kind":"status","status":502}}`).Status)
-	require.Equal(t, 502, f.send("GET", "/v1/events", ""))
-	page := f.get("/faults").Body
-	assert.Contains(t, page, "None is active: every request is served.")
-	assert.Contains(t, page, `href="/requests/2" data-kind="read" data-number="2"`)
-	assert.NotContains(t, page, `href="/requests/1"`)
-}
-
 func TestRulesThatAreUsedUpStayInSightUntilAReset(t *testing.T) {
 	f := start(t, records.Demo())
-	shown := func() []string { return regexp.MustCompile(`done, \d of \d`).FindAllString(f.get("/faults").Body, -1) }
-	add := func(count int) {
-		require.Equal(t, 200, f.post("/api/faults", fmt.Sprintf(`{"op":"list events","count":%d,"fault":{"kind":"status","status":502}}`,
-			count)).Status)
+	done := func() []string { return regexp.MustCompile(`done, \d of \d`).FindAllString(f.get("/faults").Body, -1) }
+	add := func(count string) {
+		f.fault(`{"op":"list events","count":` + count + `,"fault":{"kind":"status","status":502}}`)
 	}
-	add(3)
+	add("3")
 	for _, want := range []string{"0 failures", "1 failure<", "2 failures", "done, 3 of 3"} {
 		page := f.get("/faults").Body
 		assert.Contains(t, page, want)
 		assert.Equal(t, want != "done, 3 of 3", strings.Contains(page, "/faults/1/remove"))
-		f.send("GET", "/v1/events", "")
+		f.read()
 	}
-	assert.Contains(t, f.get("/api/faults").Body, `"items":[]`)
+	f.shows("/api/faults", `"items":[]`)
 	for range 5 {
-		add(1)
-		f.send("GET", "/v1/events", "")
+		add("1")
+		f.read()
 	}
-	assert.Equal(t, slices.Repeat([]string{"done, 1 of 1"}, 5), shown(), "the latest ones")
-	add(2)
+	assert.Equal(t, slices.Repeat([]string{"done, 1 of 1"}, 5), done(), "the latest ones")
+	add("2")
 	require.Equal(t, 204, f.do("DELETE", f.ui+"/api/faults/7", "").Status)
-	assert.Len(t, shown(), 5, "a rule that is removed is not used up")
+	assert.Len(t, done(), 5, "a rule that is removed is not used up")
 	for _, what := range []string{"faults", "all"} {
-		add(1)
-		f.send("GET", "/v1/events", "")
-		assert.NotEmpty(t, shown())
+		add("1")
+		f.read()
+		assert.NotEmpty(t, done())
 		require.Equal(t, 204, f.post("/api/reset?what="+what, "").Status)
-		assert.Empty(t, shown())
+		assert.Empty(t, done())
+	}
+}
+
+// isServed waits until the service is there again.
+func (f *fixture) isServed() {
+	f.t.Helper()
+	require.Eventually(f.t, func() bool { return f.read() == 200 }, 5*time.Minute, 5*time.Millisecond)
+}
+
+func TestOutageClosesThePortAndOpensItAgain(t *testing.T) {
+	f := start(t, records.Demo())
+	require.Equal(t, 200, f.read())
+	f.steps([]string{"outage 300ms"})
+	_, err := net.Dial("tcp", strings.TrimPrefix(f.api, "http://"))
+	require.Error(t, err, "the port is closed")
+	f.shows("/api/faults", `"outage_until":"`)
+	f.isServed()
+	f.shows("/api/faults", `"outage_until":null`)
+	f.steps([]string{"outage 1h", "outage 1ms"}) // the second one replaces the first
+	f.isServed()
+	for _, what := range []string{"all", "faults"} {
+		f.steps([]string{"outage 1h", "post /api/reset?what=" + what})
+		assert.Equal(t, 200, f.read())
+	}
+}
+
+func TestOutageWhosePortIsTakenFailsTheSandbox(t *testing.T) {
+	f := start(t, records.Demo())
+	f.steps([]string{"outage 200ms"})
+	other, err := net.Listen("tcp", strings.TrimPrefix(f.api, "http://"))
+	require.NoError(t, err)
+	defer other.Close()
+	select {
+	case err := <-f.box.Failed():
+		assert.ErrorContains(t, err, "after the outage")
+	case <-time.After(5 * time.Minute):
+		t.Fatal("the sandbox continues without its port")
+	}
+}
+
+func TestOutagesThatFollowEachOtherClosely(t *testing.T) {
+	f := start(t, records.Demo())
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 30 {
+				assert.NoError(t, f.box.Outage(1))
+			}
+		})
+	}
+	all.Wait()
+	f.isServed()
+	select {
+	case err := <-f.box.Failed():
+		t.Fatal(err)
+	default:
 	}
 }

@@ -98,33 +98,3 @@ func TestRulesAboutARefusalIgnoreTheResponsesOfAFault(t *testing.T) {
 	codes, _ = f.notesOf()
 	assert.Equal(t, []string{"skipped"}, codes)
 }
-
-func TestTheRulesFoundInTheLatestRequestsLeadToTheirSearch(t *testing.T) {
-	f := start(t, records.Demo())
-	assert.NotContains(t, f.get("/").Body, `id="overview"`)
-	f.send("GET", "/v1/events", "")
-	assert.Contains(t, f.get("/").Body, "Nothing stands out")
-	f.send("POST", "/v1/events/trigger", skippedBody)
-	f.send("POST", "/v1/events/trigger", skippedBody)
-	page := f.get("/").Body
-	assert.Contains(t, page, "All 3 requests: ")
-	assert.Contains(t, page, `href="/?q=has%3Askipped"><span class="tag warn">skipped</span><span>A value was skipped, although`)
-	assert.Contains(t, page, `<small>2×</small>`)
-	assert.Contains(t, page, `href="/?q=delivery%3Aaccepted"`)
-	assert.Contains(t, f.get("/rows?section=requests&after=3&overview=1").Body, `id="overview"`)
-	assert.NotContains(t, f.get("/rows?section=requests&after=3").Body, `id="overview"`)
-}
-
-func TestABroadcastShowsItsFirstCustomers(t *testing.T) {
-	f := start(t, records.Demo())
-	customers := strings.Repeat(`{"email":"N@x.test"},`, 600)
-	for i := range 600 {
-		customers = strings.Replace(customers, "N@", string(must(json.Marshal(i)))+"@", 1)
-	}
-	f.send("POST", "/v1/broadcast/send/email", broadcastOf(`{"email":"ada@example.com"},`, customers))
-	page := f.get("/requests/1?tab=audience").Body
-	assert.Contains(t, page, "601 customers")
-	assert.Contains(t, page, "499@x.test")
-	assert.NotContains(t, page, "500@x.test")
-	assert.Contains(t, page, "101 more customers not shown.")
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
 // httpCase is a request with the status of its response.
@@ -24,33 +25,18 @@ type httpCase struct {
 func (f *fixture) check(t *testing.T, cases []httpCase) {
 	f.fill()
 	for _, test := range cases {
-		t.Run(test.name, func(t *testing.T) {
-			change := test.change
-			if change == nil {
-				change = func(*http.Request) {}
-			}
-			got := f.do(test.method, test.target, test.body, change)
-			assert.Equal(t, test.status, got.Status, got.Body)
-			assert.Empty(t, got.Header.Get("Access-Control-Allow-Origin"))
-			if got.Status >= 400 && got.Header.Get("Content-Type") == "application/json" {
-				assert.True(t, json.Valid([]byte(got.Body)), got.Body)
-			}
-			if strings.HasPrefix(test.target, f.ui) {
-				assert.NotEmpty(t, got.Header.Get("Content-Security-Policy"))
-			}
-		})
+		got := f.do(test.method, test.target, test.body, test.change)
+		assert.Equal(t, test.status, got.Status, "%s: %s", test.name, got.Body)
+		assert.Empty(t, got.Header.Get("Access-Control-Allow-Origin"), test.name)
+		if got.Status >= 400 && got.Header.Get("Content-Type") == "application/json" {
+			assert.True(t, json.Valid([]byte(got.Body)), got.Body)
+		}
+		if strings.HasPrefix(test.target, f.ui) {
+			assert.NotEmpty(t, got.Header.Get("Content-Security-Policy"), test.name)
+		}
 	}
 	assert.Len(t, f.box.Rules(), 0, "none of them added a rule")
 	assert.Equal(t, 7, f.box.History.State().Requests, "and none reset the history or reached the service")
-}
-
-// header sets headers of a request.
-func header(pairs ...string) func(*http.Request) {
-	return func(r *http.Request) {
-		for i := 0; i < len(pairs); i += 2 {
-			r.Header.Set(pairs[i], pairs[i+1])
-		}
-	}
 }
 
 var (
@@ -82,12 +68,9 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 		{"a style sheet that another site uses", "GET", f.ui + "/static/style.css", "", cross, 403},
 		{"the API that another site links to", "GET", f.ui + "/api/requests", "", link, 403},
 		{"an evil host", "GET", f.ui + "/", "", host("evil.example:" + ui.Port()), 421},
-		{"an evil host without a port", "GET", f.ui + "/", "", host("evil.example"), 421},
 		{"our host with another port", "GET", f.ui + "/", "", host("127.0.0.1:1"), 421},
 		{"our host without a port", "GET", f.ui + "/", "", host("localhost"), 421},
 		{"a rebound read", "GET", f.ui + "/api/requests", "", host("evil.example:" + ui.Port()), 421},
-		{"a rebound stream", "GET", f.ui + "/api/stream", "", host("evil.example:" + ui.Port()), 421},
-		{"a rebound style sheet", "GET", f.ui + "/static/style.css", "", host("evil.example:" + ui.Port()), 421},
 		{"a rebound send to the service", "POST", f.api + "/v1/events", "{}", host("evil.example"), 421},
 		{"a read of the service under another host", "GET", f.api + "/v1/events", "", host("evil.example:8077"), 421},
 		{"a cross-site send to the service", "POST", f.api + "/v1/events/trigger", "{}", cross, 403},
@@ -111,12 +94,11 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 		{"a cross-site read", "GET", f.ui + "/api/requests", "", cross, 403},
 		{"a read from the same site on another port", "GET", f.ui + "/api/dump", "", header("Sec-Fetch-Site", "same-site"), 403},
 		{"a cross-site stream", "GET", f.ui + "/api/stream", "", cross, 403},
-		{"a cross-site read of rows", "GET", f.ui + "/rows?section=requests", "", cross, 403},
 		{"a cross-site read of the key", "GET", f.ui + "/api/access", "", cross, 403},
 		{"a cross-site read of whether a sandbox runs", "GET", f.ui + "/healthz", "", cross, 403},
 		{"a preview in its frame", "GET", f.ui + "/preview/4", "", frame, 200},
 		{"a preview opened directly", "GET", f.ui + "/preview/4", "", header("Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "none"), 403},
-		{"a preview without a browser", "GET", f.ui + "/preview/4", "", nil, 403},
+		{"a preview without a browser", "GET", f.ui + "/preview/4", "", header(), 403},
 		{"a preview in a frame of another site", "GET", f.ui + "/preview/4", "",
 			header("Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "cross-site"), 403},
 	})
@@ -128,7 +110,7 @@ func TestItemsThatDoNotExistAreNotFound(t *testing.T) {
 		{"a preview of what is not an email", "GET", f.ui + "/preview/1", "", frame, 404},
 		{"a request that does not exist", "GET", f.ui + "/api/requests/999", "", same, 404},
 		{"a trigger that is a broadcast", "GET", f.ui + "/api/triggers/4", "", same, 404},
-		{"a page that does not exist", "GET", f.ui + "/requests/999", "", nil, 404},
+		{"a page that does not exist", "GET", f.ui + "/requests/999", "", header(), 404},
 		{"a number with a sign", "GET", f.ui + "/api/requests/+1", "", same, 404},
 		{"a number with a zero before it", "GET", f.ui + "/api/requests/01", "", same, 404},
 		{"a negative number", "GET", f.ui + "/api/customers/-1", "", same, 404},
@@ -147,47 +129,27 @@ func TestInvalidRequestsChangeNothing(t *testing.T) {
 	f.check(t, []httpCase{
 		{"a control body over the limit", "POST", f.ui + "/api/faults", large, same, 413},
 		{"an outage over the limit", "POST", f.ui + "/api/outage", large, same, 413},
-		{"a form over the limit", "POST", f.ui + "/reset", "what=" + large, func(r *http.Request) {
-			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		}, 413},
+		{"a form over the limit", "POST", f.ui + "/reset", "what=" + large, header("Content-Type", "application/x-www-form-urlencoded"), 413},
 		{"a form that does not say what to reset", "POST", f.ui + "/reset", "", same, 422},
 		{"a reset with a body", "POST", f.ui + "/api/reset", `{"what":"faults"}`, same, 400},
 		{"more text after a fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"answer_lost"}} x`, same, 422},
 		{"an empty fault", "POST", f.ui + "/api/faults", ``, same, 422},
-		{"a fault that never happens", "POST", f.ui + "/api/faults", `{"probability":0,"fault":{"kind":"answer_lost"}}`, same, 422},
 		{"an unknown kind of fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"fire"}}`, same, 422},
-		{"an unknown operation", "POST", f.ui + "/api/faults", `{"op":"nonsense","fault":{"kind":"answer_lost"}}`, same, 422},
 		{"an unknown key", "POST", f.ui + "/api/faults", `{"operation":"","fault":{"kind":"answer_lost"}}`, same, 422},
 		{"a fault that is not JSON", "POST", f.ui + "/api/faults", `kind=answer_lost`, same, 422},
-		{"a status out of range", "POST", f.ui + "/api/faults", `{"fault":{"kind":"status","status":99}}`, same, 422},
-		{"a probability out of range", "POST", f.ui + "/api/faults", `{"probability":2,"fault":{"kind":"answer_lost"}}`, same, 422},
-		{"a status that has no effect", "POST", f.ui + "/api/faults", `{"fault":{"kind":"answer_lost","status":500}}`, same, 422},
-		{"a body that has no effect", "POST", f.ui + "/api/faults", `{"fault":{"kind":"slow","after":"1s","body":"x"}}`, same, 422},
-		{"a delay that has no effect", "POST", f.ui + "/api/faults", `{"fault":{"kind":"malformed","after":"1s"}}`, same, 422},
-		{"a seed that has no effect", "POST", f.ui + "/api/faults", `{"seed":7,"fault":{"kind":"answer_lost"}}`, same, 422},
 		{"an outage without end", "POST", f.ui + "/api/outage", `{"for":"0s"}`, same, 422},
 		{"an outage of no duration", "POST", f.ui + "/api/outage", `{"for":"soon"}`, same, 422},
 		{"a broken seed", "POST", f.ui + "/api/seed", `{"customers":[{"emial":"a@b.test"}]}`, same, 422},
 		{"a reset of what does not exist", "POST", f.ui + "/api/reset?what=world", "", same, 422},
 		{"a wait longer than 60 s", "GET", f.ui + "/api/wait?timeout=61s", "", same, 400},
 		{"a wait for no duration", "GET", f.ui + "/api/wait?timeout=long", "", same, 400},
-		{"a wait without a match", "GET", f.ui + "/api/wait?q=nowhere&timeout=1ms", "", same, 408},
 		{"a query that cannot be read", "GET", f.ui + "/api/requests?q=status:many", "", same, 400},
-		{"a query with a control character", "GET", f.ui + "/api/requests?q=status:%01", "", same, 400},
-		{"a query with an unknown operation", "GET", f.ui + "/api/wait?q=op:nonsense&timeout=60s", "", same, 400},
 		{"a wait for too many", "GET", f.ui + "/api/wait?count=1001", "", same, 400},
 		{"a wait for less than none", "GET", f.ui + "/api/wait?count=-1", "", same, 400},
 		{"a wait after nothing", "GET", f.ui + "/api/wait?after=-1", "", same, 400},
-		{"a query with an unknown key", "GET", f.ui + "/api/wait?q=evnet:order&timeout=60s", "", same, 400},
 		{"a limit over 200", "GET", f.ui + "/api/requests?limit=201", "", same, 400},
 		{"a page before nothing", "GET", f.ui + "/api/requests?before=0", "", same, 400},
 	})
-}
-
-func TestSeedBodiesAreLimited(t *testing.T) {
-	f := start(t, records.Seed{})
-	got := f.do("POST", f.ui+"/api/seed", strings.Repeat(" ", 64<<20+1))
-	assert.Equal(t, http.StatusRequestEntityTooLarge, got.Status)
 }
 
 func TestPagesAndPreviewsHaveTheirPolicies(t *testing.T) {
@@ -199,12 +161,102 @@ func TestPagesAndPreviewsHaveTheirPolicies(t *testing.T) {
 		assert.Contains(t, page, directive)
 	}
 	assert.NotContains(t, page, "unsafe")
-	preview := f.do("GET", f.ui+"/preview/4", "", func(r *http.Request) { r.Header.Set("Sec-Fetch-Dest", "iframe") })
+	preview := f.do("GET", f.ui+"/preview/4", "", frame)
 	assert.Equal(t, "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; base-uri 'none'; "+
 		"form-action 'none'; frame-ancestors 'self'", preview.Header.Get("Content-Security-Policy"))
-	assert.Equal(t, "off", preview.Header.Get("X-DNS-Prefetch-Control"))
-	assert.Equal(t, "no-referrer", preview.Header.Get("Referrer-Policy"))
-	assert.Equal(t, "nosniff", preview.Header.Get("X-Content-Type-Options"))
-	assert.Equal(t, "same-origin", preview.Header.Get("Cross-Origin-Resource-Policy"))
+	for name, want := range map[string]string{"X-DNS-Prefetch-Control": "off", "Referrer-Policy": "no-referrer",
+		"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"} {
+		assert.Equal(t, want, preview.Header.Get(name), name)
+	}
 	assert.Contains(t, preview.Body, "Hi {{name}}")
+}
+
+const testToken = "a-token-of-at-least-128-bits"
+
+func startWithToken(t *testing.T) *fixture {
+	return startWith(t, records.Demo(), testToken, func(*sandbox.Config) {})
+}
+
+func bearer(token string) func(*http.Request) { return header("Authorization", "Bearer "+token) }
+
+func TestInspectorWithATokenAdmitsNobodyElse(t *testing.T) {
+	f := startWithToken(t)
+	for _, path := range []string{"/", "/requests/1", "/api/requests", "/api/access", "/api/stream", "/api/dump", "/static/style.css",
+		"/preview/1", "/rows?section=requests", "/openapi.json", "/help", "/nothing"} {
+		for name, change := range map[string]func(*http.Request){
+			"nothing":         func(*http.Request) {},
+			"another token":   bearer("another-token-of-128-bits"),
+			"a part of it":    bearer(testToken[:10]),
+			"no token":        bearer(""),
+			"a cookie":        header("Cookie", "messaging-sandbox-1=x"),
+			"the API key":     bearer(testKey),
+			"it in the query": func(r *http.Request) { r.URL.RawQuery = "token=" + testToken },
+		} {
+			got := f.do("GET", f.ui+path, "", change)
+			assert.Equal(t, 401, got.Status, "%s with %s", path, name)
+			assert.Equal(t, "Bearer", got.Header.Get("WWW-Authenticate"))
+		}
+	}
+	assert.Equal(t, 401, f.post("/api/reset", "").Status)
+	assert.JSONEq(t, `{"ok":true}`, f.get("/healthz").Body)
+	assert.Equal(t, 200, f.do("GET", f.ui+"/api/access", "", bearer(testToken)).Status)
+}
+
+func TestLoginSetsACookieForThisPortAndLeadsBackToThePage(t *testing.T) {
+	f := startWithToken(t)
+	f.read()
+	browser := header("Accept", "text/html,*/*")
+	asked := f.do("GET", f.ui+"/requests/1?tab=copy&q=%22%3E", "", browser)
+	assert.Equal(t, 401, asked.Status)
+	assert.Contains(t, asked.Body, `<input type="hidden" name="next" value="/requests/1?tab=copy&amp;q=%22%3E">`)
+	linked := f.do("GET", f.ui+"/requests/1", "", browser, link)
+	assert.Equal(t, 401, linked.Status)
+	assert.Contains(t, linked.Body, `value="/requests/1"`, "another site may link to a page")
+	page := f.get("/login")
+	assert.Equal(t, 200, page.Status)
+	for _, form := range []reply{page, asked} {
+		assert.NotContains(t, form.Header.Get("Content-Security-Policy"), "unsafe")
+	}
+
+	form := url.Values{"token": {"wrong"}, "next": {"/requests/1?tab=copy"}}
+	wrong := f.postForm("/login", form)
+	assert.Equal(t, 403, wrong.Status)
+	assert.Empty(t, wrong.Header.Get("Set-Cookie"))
+	assert.Contains(t, wrong.Body, "That is not the token")
+	assert.Contains(t, wrong.Body, `value="/requests/1?tab=copy"`, "a second attempt leads there too")
+	form.Set("token", testToken)
+	forged := f.do("POST", f.ui+"/login", form.Encode(),
+		header("Content-Type", "application/x-www-form-urlencoded", "Origin", "https://evil.example"))
+	assert.Equal(t, 403, forged.Status)
+	assert.Empty(t, forged.Header.Get("Set-Cookie"))
+
+	right := f.postForm("/login", form)
+	require.Equal(t, 303, right.Status)
+	assert.Equal(t, "/requests/1?tab=copy", right.Header.Get("Location"))
+	cookie := right.Header.Get("Set-Cookie")
+	_, port, _ := strings.Cut(strings.TrimPrefix(f.ui, "http://"), ":")
+	assert.NotContains(t, cookie, testToken)
+	for _, part := range []string{"messaging-sandbox-" + port + "=", "HttpOnly", "SameSite=Strict", "Path=/"} {
+		assert.Contains(t, cookie, part)
+	}
+	cookie, _, _ = strings.Cut(cookie, ";")
+	assert.Equal(t, 200, f.do("GET", f.ui+right.Header.Get("Location"), "", header("Cookie", cookie)).Status)
+	assert.Equal(t, 401, f.do("GET", f.api+"/v1/events", "", header("Cookie", cookie)).Status, "the service wants its key")
+	assert.Equal(t, 401, f.do("GET", f.api+"/v1/events", "", bearer(testToken)).Status)
+}
+
+func TestLoginLeadsToNoOtherSite(t *testing.T) {
+	f := startWithToken(t)
+	for _, next := range []string{"", "https://evil.example", "//evil.example", "//evil.example/x", "///evil.example", `/\evil.example`,
+		`\/evil.example`, "/\t/evil.example", "/\n/evil.example", "\t//evil.example", " //evil.example", "javascript:alert(1)", "evil.example",
+		"/login", "/login?next=/login", "/..//evil.example", "/.//evil.example", "http:/evil.example",
+		"/%0d%0aX: y\r\nLocation: //evil.example", "?x", "/%2f/evil.example"} {
+		got := f.postForm("/login", url.Values{"token": {testToken}, "next": {next}})
+		assert.Equal(t, 303, got.Status, next)
+		assert.Equal(t, "/", got.Header.Get("Location"), next)
+		wrong := f.postForm("/login", url.Values{"token": {"wrong"}, "next": {next}})
+		assert.Contains(t, wrong.Body, `name="next" value="/"`, next)
+	}
+	got := f.do("GET", f.ui+"//evil.example", "", header("Accept", "text/html"))
+	assert.Equal(t, 404, got.Status, "a path that is not clean has no page")
 }

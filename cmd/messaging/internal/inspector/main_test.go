@@ -2,12 +2,12 @@ package inspector_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
-	"html"
 	"io"
 	"net"
 	"net/http"
-	"regexp"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +34,6 @@ func TestMain(m *testing.M) {
 }
 
 // fixture is a sandbox with its inspector, on two ports.
-
 type fixture struct {
 	t       testing.TB
 	box     *sandbox.Sandbox
@@ -84,7 +83,6 @@ func startWith(t testing.TB, seed records.Seed, token string, change func(*sandb
 }
 
 // reply is a response that was read completely.
-
 type reply struct {
 	Status int
 	Header http.Header
@@ -114,8 +112,41 @@ func (f *fixture) get(path string) reply { f.t.Helper(); return f.do("GET", f.ui
 
 func (f *fixture) post(path, body string) reply { f.t.Helper(); return f.do("POST", f.ui+path, body) }
 
-// send sends a request to the service. It returns 0 if there is no response.
+// postForm sends a form of a page, as a browser does.
+func (f *fixture) postForm(path string, form url.Values) reply {
+	f.t.Helper()
+	return f.do("POST", f.ui+path, form.Encode(), header("Content-Type", "application/x-www-form-urlencoded", "Origin", f.ui))
+}
 
+// fault adds a rule, as the JSON API has it.
+func (f *fixture) fault(rule string) {
+	f.t.Helper()
+	require.Equal(f.t, 200, f.post("/api/faults", rule).Status, rule)
+}
+
+// trigger, email and push send a body to the service.
+func (f *fixture) trigger(body string) int {
+	f.t.Helper()
+	return f.send("POST", "/v1/events/trigger", body)
+}
+
+func (f *fixture) email(body string) int {
+	f.t.Helper()
+	return f.send("POST", "/v1/broadcast/send/email", body)
+}
+
+func (f *fixture) push(body string) int {
+	f.t.Helper()
+	return f.send("POST", "/v1/broadcast/send/push-notification", body)
+}
+
+// read sends the plainest request.
+func (f *fixture) read() int {
+	f.t.Helper()
+	return f.send("GET", "/v1/events", "")
+}
+
+// send sends a request to the service. It returns 0 if there is no response.
 func (f *fixture) send(method, path, body string) int {
 	f.t.Helper()
 	return f.sendWith(http.Header{"X-Authorization": {f.box.APIKey()}}, method, path, body)
@@ -141,6 +172,7 @@ func (f *fixture) sendWith(header http.Header, method, path, body string) int {
 const (
 	orderShipped = "5eed0000-0000-4000-8000-000000000001"
 	skippedBody  = `{"event_id":"` + orderShipped + `","payload":{"email":"grace@example.com","order":"A-1001","shipped_at":"21.11.2026"}}`
+	pushBody     = `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`
 	emailBody    = `{"sender_email":"news@acme.test","sender_name":"Acme","email":"news@acme.test","subject":"Moved",` +
 		`"message":"<p>Hi {{name}}, <a href=\"https://acme.test\">look</a></p>","message_type":"announcement","schedule_type":"send-later",` +
 		`"schedule_date":{"schedule_date":"2030-01-01 09:00:00","timezone":"Europe/Berlin"},"variables":{"name":"Ada"},` +
@@ -149,14 +181,13 @@ const (
 )
 
 // fill sends one request of each kind.
-
 func (f *fixture) fill() {
 	f.send("GET", "/v1/events?per_page=1", "")
 	f.send("POST", "/v1/events", `{"name":"n"}`)
-	f.send("POST", "/v1/events/trigger", skippedBody)
-	f.send("POST", "/v1/broadcast/send/email", emailBody)
-	f.post("/api/faults", `{"op":"send push broadcast","count":1,"fault":{"kind":"answer_lost"}}`)
-	f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`)
+	f.trigger(skippedBody)
+	f.email(emailBody)
+	f.fault(`{"op":"send push broadcast","count":1,"fault":{"kind":"answer_lost"}}`)
+	f.push(pushBody)
 	f.do("GET", f.api+"/v1/events", "", func(r *http.Request) { r.Header.Set("X-Authorization", "another") })
 	f.send("DELETE", "/elsewhere", "")
 }
@@ -166,7 +197,23 @@ func broadcastOf(oldAndNew ...string) string {
 	return strings.NewReplacer(oldAndNew...).Replace(emailBody)
 }
 
-// textOf returns the text of a part of a page.
-func textOf(markup string) string {
-	return strings.Join(strings.Fields(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(markup, " "))), " ")
+// withMessage returns a broadcast by email with a message.
+func withMessage(message string) string {
+	return broadcastOf(`"<p>Hi {{name}}, <a href=\"https://acme.test\">look</a></p>"`, string(must(json.Marshal(message))))
+}
+
+// header sets headers of a request.
+func header(pairs ...string) func(*http.Request) {
+	return func(r *http.Request) {
+		for i := 0; i < len(pairs); i += 2 {
+			r.Header.Set(pairs[i], pairs[i+1])
+		}
+	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

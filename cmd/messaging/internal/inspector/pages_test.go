@@ -2,6 +2,13 @@ package inspector_test
 
 import (
 	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,116 +18,398 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
-func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
-	f := start(t, records.Demo())
-	f.fill()
-	for path, texts := range map[string][]string{
-		"/": {"export MESSAGING_SANDBOX_URL=" + f.ui, "1 skipped", "fault: response lost",
-			"the API key is not that of this sandbox",
-			"422 rejected", "DELETE /elsewhere", "to ada@example.com &#43;1 and 1 segment"},
-		"/requests/2": {"What the Go SDK returns", "rejected", "description is required", "Fix the request"},
-		"/requests/3": {"It was sent as <code>&#34;21.11.2026&#34;</code>", "YYYY-MM-DDThh:mm:ssZ",
-			"shipped_at was skipped, although"},
-		"/requests/5?tab=diff": {"no earlier request of this kind"},
-		"/requests/5":          {"unknown", "Check before you send it again", "<dt>Fault</dt><dd><bdi>response lost</bdi></dd>"},
-		"/requests/6":          {"The API key is not that of this sandbox", "REDACTED"},
-		"/requests/4": {"To ada@example.com &#43;1 and 1 segment · Send email broadcast", "2030-01-01 09:00:00",
-			"Europe/Berlin", "1 created, 1 updated", `sandbox=""`},
-		"/requests/4?tab=text":     {"Hi {{name}}, look"},
-		"/requests/4?tab=audience": {"1 segment", "does not return the size", "new@example.com", "created"},
-		"/customers/1":             {"Ada Lovelace", "/requests/4"},
-		"/events/1":                {"messaging.EventTriggerParams", "time.Now()"},
-		"/?q=status:many":          {"This search is invalid"},
-		"/help":                    {"has:skipped", `<svg width="21" height="21"`, "What the sandbox assumes"},
-		"/faults":                  {"Truncated JSON", "35 s delay", `<option value="answer_lost">response lost</option>`},
-	} {
-		body := f.get(path).Body
-		for _, text := range texts {
-			assert.Contains(t, body, text, path)
+// steps carries out steps: fill; fault, outage, mark or post with what follows; trigger, email or push
+// with a body; or a method, a path and a body that the service gets.
+func (f *fixture) steps(steps []string) {
+	f.t.Helper()
+	for _, step := range steps {
+		verb, rest, _ := strings.Cut(step, " ")
+		switch verb {
+		case "fill":
+			f.fill()
+		case "fault":
+			f.fault(rest)
+		case "outage":
+			require.Equal(f.t, 204, f.post("/api/outage", `{"for":"`+rest+`"}`).Status)
+		case "mark":
+			f.box.History.Mark(rest)
+		case "post":
+			path, body, _ := strings.Cut(rest, " ")
+			require.Less(f.t, f.post(path, body).Status, 300, step)
+		case "trigger":
+			f.trigger(rest)
+		case "email":
+			f.email(rest)
+		case "push":
+			f.push(rest)
+		default:
+			path, body, _ := strings.Cut(rest, " ")
+			f.send(verb, path, body)
 		}
-		assert.NotContains(t, body, "another&#34;", "no key is shown")
-		assert.NotContains(t, body, "ZgotmplZ", path)
 	}
 }
 
-// Whoever queues again what the client has retried sends it twice.
-func TestPagesSayWhatTheClientRetriesByItself(t *testing.T) {
+// shows holds that a page has texts. What begins with "~" is a regular expression, with "!" is not
+// there, with "1×" or another digit is there as often; "@" before all of that reads the page
+// without its escapes.
+func (f *fixture) shows(path string, texts ...string) {
+	f.t.Helper()
+	page := f.get(path).Body
+	assert.NotContains(f.t, page, "ZgotmplZ", path)
+	for _, text := range texts {
+		page, text := page, text
+		if rest, ok := strings.CutPrefix(text, "@"); ok {
+			page, text = html.UnescapeString(page), rest
+		}
+		if count, rest, ok := strings.Cut(text, "×"); ok && len(count) == 1 {
+			assert.Equal(f.t, int(count[0]-'0'), strings.Count(page, rest), "%s: %s", path, text)
+		} else if absent, ok := strings.CutPrefix(text, "!"); ok {
+			assert.NotContains(f.t, page, absent, path)
+		} else if pattern, ok := strings.CutPrefix(text, "~"); ok {
+			assert.Regexp(f.t, pattern, page, path)
+		} else {
+			assert.Contains(f.t, page, text, path)
+		}
+	}
+}
+
+// shown are texts of pages, by path.
+type shown map[string][]string
+
+func without(body, old string) string { return strings.Replace(body, old, "", 1) }
+
+const (
+	invalidEvent = `{"name":"n"}`
+	validEvent   = `{"name":"n","description":"d","parameters":[]}`
+	openFilters  = `<details class="chips" open>`
+	acceptedTag  = `<span class="tags"><span class="tag ok">accepted</span>`
+	searchHelp   = `<table class="search-keys">`
+	notSent      = "!would not have sent this"
+	row          = `class="row"`
+)
+
+func TestPages(t *testing.T) {
+	for name, test := range map[string]struct {
+		steps []string
+		shown shown
+	}{
+		"what was skipped, refused and lost": {[]string{"fill"}, shown{
+			"/": {"1 skipped", "fault: response lost", "the API key is not that of this sandbox", "422 rejected", "DELETE /elsewhere",
+				"to ada@example.com &#43;1 and 1 segment", "!matches",
+				"!another&#34;"},
+			"/requests/2":          {"What the Go SDK returns", "rejected", "description is required", "Fix the request"},
+			"/requests/3":          {"It was sent as <code>&#34;21.11.2026&#34;</code>", "YYYY-MM-DDThh:mm:ssZ", "shipped_at was skipped, although"},
+			"/requests/5?tab=diff": {"no earlier request of this kind"},
+			"/requests/5":          {"unknown", "Check before you send it again", "<dt>Fault</dt><dd><bdi>response lost</bdi></dd>"},
+			"/requests/6":          {"The API key is not that of this sandbox", "REDACTED", "!another&#34;"},
+			"/requests/4": {"To ada@example.com &#43;1 and 1 segment · Send email broadcast", "2030-01-01 09:00:00",
+				"Europe/Berlin", "1 created, 1 updated", `sandbox=""`},
+			"/requests/4?tab=text":     {"Hi {{name}}, look"},
+			"/requests/4?tab=audience": {"1 segment", "does not return the size", "new@example.com", "created"},
+			"/requests/4?tab=replay":   {"Resend unchanged", "Subject<input", "Edit the whole body"},
+			"/customers/1":             {"Ada Lovelace", "/requests/4"},
+			"/events/1": {"messaging.EventTriggerParams", "time.Now()", `@"event_id": "`,
+				"@curl \"$MESSAGING_BASE_URL/v1/events/trigger\" \\\n  -H \"X-Authorization: $MESSAGING_API_KEY\""},
+			"/help": {"has:skipped", `<svg width="21" height="21"`, "What the sandbox assumes",
+				`<option value="has:skipped">`, "!diff"},
+			"/faults":                  {"Truncated JSON", "35 s delay", `<option value="answer_lost">response lost</option>`, "2×>retried<"},
+			"/faults?op=trigger+event": {"2×>retried<", `<option value="trigger event" selected>Trigger event</option>`},
+			"/faults?op=list+events":   {"5×>retried<", `<option value="list events" selected>List events</option>`}, // a 200 that can't be read
+		}},
+		"matches of a search are counted": {[]string{"fill"}, shown{
+			"/?q=op:list": {`<span id="matches">2 matches</span> for`}, "/?q=-op:list": {`<span id="matches">5 matches</span> for`},
+			"/?q=op:trigger": {`<span id="matches">1 match</span> for`, "!" + openFilters}, "/?q=op:trigger&filter=open": {openFilters},
+			"/requests/1?q=-nowhere": {`<span id="matches">7 matches</span> for`}, "/?q=nowhere": {`<span id="matches">0 matches</span> for`},
+		}},
+		"a search without a match says so and how to search": {[]string{"GET /v1/events"}, shown{
+			"/?q=nowhere": {"1 request is kept, and none of them matches.", searchHelp, "!Send something here", "!Point a program"},
+			"/?q=status:many": {"1×must be a status code", "The search is invalid", "!invalid query",
+				"!Send something here", "!Point a program"},
+			"/?q=-status:many": {"The search is invalid", "!Send something here", "!Point a program"},
+			"/?q=op:nonsense":  {"unknown operation", searchHelp, "!Send something here", "!Point a program"},
+			"/?q=ada+has:skip": {searchHelp}, "/?q=stats:422": {searchHelp},
+		}},
+		"a search in an empty history shows how to send": {nil, shown{
+			"/?q=has:skipped": {"Send something here", "!Nothing matches"},
+			"/":               {`!id="overview"`, "!data-outage", `<option value="has:skipped">`, "!<span>Mark</span>"},
+			"/customers":      {`!<option value="has:skipped">`}, "/events?q=nothing": {"!<article>"},
+			"/customers?q=ada": {`href="/customers" title="Search without it"><bdi>ada</bdi>`},
+			"/events": {`<main id="main" class="panes">`, `1×aria-current="true"`, "messaging.EventTriggerParams",
+				`!<option value="has:skipped">`}, // the first one is beside the list
+			"/faults": {"!Latest requests with a fault"},
+		}},
+		"a search offers what was sent": {[]string{"GET /v1/events", "mark check out"}, shown{
+			"/": {`@<option value="event:"order shipped"">`, `@<option value="mark:"check out"">`, `<option value="fault:slow">`},
+		}},
+		"chips write the search": {[]string{"fill"}, shown{
+			`/?q=ada+op:"trigger+event"+status:4xx`: {
+				`@<a class="chip" href="/?q=ada+status%3A4xx&filter=open" aria-current="true">Trigger event</a>`,
+				`@<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22&filter=open">Create event</a>`,
+				`@<a class="chip" href="/?q=ada+op%3A%22trigger+event%22+status%3A2xx&filter=open">2xx</a>`,
+				`@+has%3Askipped&filter=open">skipped</a>`},
+			`/?q=-"op:list+events"+"-x"`: {`@href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx&filter=open">4xx</a>`}, // still not
+			`/?q=-ada+op:"trigger+event"`: {`@href="/?q=op%3A%22trigger+event%22" title="Search without it"><bdi>-ada</bdi>`,
+				`@href="/?q=-ada" title="Search without it"><bdi>op:"trigger event"</bdi>`},
+			"/api/requests?q=delivery:unknown":  {`"number":5,`},
+			"/api/requests?q=delivery:accepted": {`!"number":5,`},
+		}},
+		"the latest five names of marks are chips": {[]string{"GET /v1/events", "mark first", "mark a", "mark b", "mark ", "mark check_out",
+			`mark quo"ted`, "mark c", "mark a test", "mark a"}, shown{
+			"/?q=ada": {`@<span>Mark</span><a class="chip" href="/?q=ada+mark%3Aa&filter=open">a</a>` +
+				`<a class="chip" href="/?q=ada+mark%3A%22a+test%22&filter=open">a test</a><a class="chip" href="/?q=ada+mark%3Ac&filter=open">c</a>` +
+				`<a class="chip" href="/?q=ada+mark%3A` + url.QueryEscape(`quo\"ted`) + `&filter=open">quo"ted</a>` +
+				`<a class="chip" href="/?q=ada+mark%3Acheck_out&filter=open">check_out</a></p>`},
+			"/?q=mark:c": {`@<a class="chip" href="/?filter=open" aria-current="true">c</a>`},
+		}},
+		"a reset removes the marks": {[]string{"mark a", "post /api/reset?what=history", "GET /v1/events"}, shown{
+			"/": {"!<span>Mark</span>", row}}},
+		"a mark that is set again begins anew": {[]string{"mark a test", "GET /v1/events", "mark another", "GET /v1/events", "mark a test",
+			"GET /v1/events", "mark a test of more", "GET /v1/events"}, shown{
+			"/api/requests?q=mark:%22a+test%22": {`1×"number":`, `"number":3,`}, // neither what came before, nor a longer name
+		}},
+		"the rules found lead to their search": {[]string{"GET /v1/events", "trigger " + skippedBody, "trigger " + skippedBody}, shown{
+			"/": {"All 3 requests: ", `<small>2×</small>`, `href="/?q=delivery%3Aaccepted"`,
+				`href="/?q=has%3Askipped"><span class="tag warn">skipped</span><span>A value was skipped, although`},
+			"/rows?section=requests&after=3&overview=1": {`id="overview"`}, "/rows?section=requests&after=3": {`!id="overview"`},
+		}},
+		"nothing stands out": {[]string{"GET /v1/events"}, shown{"/": {"Nothing stands out"}}},
+		"a customer has its refused requests too": {[]string{
+			`trigger {"event_id":"` + orderShipped + `","payload":{"email":"\u0041da@example.com"}}`,
+			`trigger {"event_id":"` + orderShipped + `","payload":{"email":"xada@example.com"}}`,
+			`trigger {"event_id":"none","payload":{"customer":{"customer_id":"no-1"}}}`}, shown{
+			"/customers/1": {`href="/requests/1"`, `!href="/requests/2"`, `!href="/requests/3"`,
+				`<a class="chip" href="/?q=to%3aada%40example.com">to:ada@example.com</a>`},
+			"/requests/1": {`<dt>Event</dt><dd><a href="/events/1">`, `<dt>Customer</dt><dd><a href="/?q=to%3AAda%40example.com">`},
+			"/requests/3": {`<dt>Customer</dt><dd><a href="/?q=to%3Ano-1">`, "!<dt>Event</dt>"}, // there is none with this id
+		}},
+		"placeholders without a variable are one note": {[]string{
+			"email " + broadcastOf("Hi {{name}}", "{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}}")}, shown{
+			"/requests/1": {"1×is not documented.</p>", "{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more were sent without a variable."},
+		}},
+		"a send whose twin was carried out is a possible duplicate, and a read is none": {[]string{
+			`fault {"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`, "trigger " + skippedBody, "trigger " + skippedBody,
+			"GET /v1/events", "GET /v1/events"}, shown{
+			"/requests/1": {`~The same request was sent again [\d.]+ .?s later, as request 2\. <a href="/requests/2">`},
+			"/requests/2": {`~Possibly a duplicate: .* carried out [\d.]+.?s earlier, as request 1\.`, "!was sent again"},
+			"/requests/3": {"!was sent again"}, "/": {`1×title="duplicate?"`}, "/?q=has:duplicate": {"1×" + row},
+		}},
+		"a row keeps the end of a long path": {[]string{"GET /v1/customers/5eed0000-0000-4000/devices", "GET /v1/devices"}, shown{
+			"/": {`<bdi class="what"><span>GET /v1/customers/5eed0000-0000-40</span><span class="end">00/devices</span></bdi>`,
+				`<bdi class="what">GET /v1/devices</bdi>`},
+		}},
+		"the line about a request does not repeat its title": {[]string{"GET /v1/customers", "GET /elsewhere"}, shown{
+			"/requests/1": {`<p class="sub">GET /v1/customers · request 1 · `}, "/requests/2": {`<p class="sub">request 2 · `}}},
+		"a delayed refusal is not called a fault": {[]string{
+			`fault {"op":"create event","count":2,"fault":{"kind":"slow","after":"1ms"}}`,
+			"POST /v1/events " + invalidEvent, "POST /v1/events " + validEvent}, shown{
+			"/": {`<span class="says"><bdi>description is required, and 1 more</bdi>`, `<span class="says"><bdi>fault: slow</bdi>`}}},
+		"a search counts each attempt as the API does": {[]string{
+			`fault {"op":"list events","count":2,"fault":{"kind":"status","status":500}}`, "GET /v1/events", "GET /v1/events", "GET /v1/events"},
+			shown{
+				"/?q=delivery:unknown": {`<span id="matches">2 matches</span>`, ">2 unknown</a>", "1×" + row, // they are in one row
+					`<span class="tag unknown">500 unknown</span>`},
+				"/api/requests?q=delivery:unknown": {`2×"number"`}}},
+		"a row has the time that a slow request took": {[]string{"GET /v1/events",
+			`fault {"op":"list events","count":1,"fault":{"kind":"slow","after":"20ms"}}`, "GET /v1/events"}, shown{
+			"/": {`~(?s)<small>#2</small>[^#]*<span class="ended">\d+ ms</span></span>\s*</a>`}}},
+		"durations have one format": {[]string{"GET /v1/events"}, shown{
+			"/requests/1?tab=exchange": {`~<h2>Response <small>200 · \d+ (µs|ms)</small>`, `~ · \d+ (µs|ms)</p>`}}},
+		"what the SDK refuses is accepted with a warning": {[]string{
+			"email " + broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), "fill"}, shown{
+			"/requests/1": {"~(?s)<article>.*sender_name must not contain a line break or a NUL", "~(?s)<article>.*" + acceptedTag,
+				`~(?s)<article>.*<h2>The Go SDK would not have sent this</h2>`,
+				`~(?s)<article>.*Delivery <span class="tag warn">not sent</span> The service carried it out, because it came`},
+			"/requests/2": {notSent}, "/requests/4": {notSent}, "/requests/5": {notSent, acceptedTag + "</span>"}, "/requests/6": {notSent},
+		}},
+		"the facts do not repeat the header": {[]string{"fill"}, shown{
+			"/requests/5?tab=exchange": {"!<dt>The SDK reports</dt>", "!<dt>Operation</dt>", "!<dt>Endpoint</dt>", "!<dt>Status</dt>",
+				`<h2>Request <small class="endpoint">POST /v1/`}}},
+		"a subject that nobody sees has a title": {[]string{"email " + broadcastOf(`"Moved"`, `" "`)}, shown{
+			"/requests/1": {`<bdi class="what">(blank subject)</bdi>`, `>(blank subject)</h1>`}}},
+		"values of undocumented types are marked": {[]string{
+			`post /api/seed {"events":[{"id":"odd","name":"n","description":"d","parameters":[{"name":"a","type":"text"},` +
+				`{"name":"b","type":"numeric"},{"name":"c","type":"color"},{"name":"d","type":"numeric"}]}]}`,
+			`trigger {"event_id":"odd","payload":{"email":"a@b.test","a":1,"b":"1","c":"red","d":1.5}}`}, shown{
+			"/requests/1": {"3×It is not documented what the service makes of this value.", "1×>read</span>"}}},
+		"a read is never said to be carried out": {[]string{"GET /v1/events",
+			`fault {"op":"list events","count":1,"fault":{"kind":"malformed","body":"{"}}`, "GET /v1/events"}, shown{
+			"/requests/1": {acceptedTag + "</span>"},
+			"/requests/2": {"A read changes nothing: repeat it when the cause is gone.", "!Do not send it again"}}},
+		"a row of a trigger has what was skipped first": {[]string{
+			`trigger {"event_id":"` + orderShipped + `","payload":{"email":"ada@example.com","order":"","parcels":12345678901234567890,` +
+				`"shipped_at":"on Tuesday, if the carrier comes in time"}}`, `trigger {"event_id":"x","payload":{"code":"A-1"}}`}, shown{
+			"/": {"<bdi>ada@example.com · shipped_at on Tuesday, if the carrier… · parcels 12345678901234567890</bdi>",
+				"<bdi>code A-1</bdi>"}, // no customer, and no point before it
+			"/requests/1": {`<code>order</code> <small>text, required</small><td role="cell" data-label="Sent as"><code>&#34;&#34;</code>` +
+				`<td role="cell"><span class="tag warn">empty</span>`, "<dt>Sent by</dt><dd><bdi>test</bdi></dd>"}}},
+		// Whoever queues again what the client has retried sends it twice.
+		"what the client retries by itself": {[]string{`fault {"op":"create event","fault":{"kind":"rate_limited","after":"31s"}}`,
+			`fault {"op":"trigger event","fault":{"kind":"rate_limited"}}`, `fault {"op":"list events","fault":{"kind":"rate_limited"}}`,
+			"trigger " + skippedBody, "GET /v1/events", "GET /v2/unknown", "POST /v1/events " + invalidEvent}, shown{
+			"/requests/1": {"by itself; the caller sees this error only if the last attempt fails.", "!Queue it again"},
+			"/requests/2": {"by itself; the caller sees this error only if the last attempt fails.", "!Queue it again"},
+			"/requests/3": {"404 rejected", "GET /v2/unknown", `Delivery <span class="tag bad">rejected</span>`},
+			"/requests/4": {"does not wait as long as the service asks for"},
+			"/":           {"no operation has this method and path"}}},
+		"the query is in the row and in the request": {[]string{
+			"GET /v1/customers?email=ada%40example.com&per_page=3&x=%3Cb%3E%E2%80%AE"}, shown{
+			"/": {`@<bdi class="query">?email=ada@example.com&per_page=3&x=%3Cb%3E%E2%80%AE</bdi>`,
+				`<span class="tag warn" title="unknown parameter">unknown parameter</span>`},
+			"/requests/1": {"!<b>\u202e", "<td><code>x</code><td><code>&lt;b&gt;\u2066‹U&#43;202E›\u2069</code>",
+				`@<small class="endpoint">GET /v1/customers?email=ada@example.com&per_page=3`, "<tr><td><code>per_page</code><td><code>3</code></tr>",
+				"email (did you mean emails?) and x were sent, which the operation or the event does not have."},
+			"/?q=ada@example.com": {"1×" + row}, "/?q=email": {"1×" + row}, "/?q=bob@example.com": {"0×" + row}}},
+		"the query of a row is short": {[]string{"GET /v1/customers?emails=" + strings.Repeat("ada@example.com,", 100)}, shown{
+			"/": {`~<bdi class="query">[^<]{60}…<`}}},
+		"a query marks its problems": {[]string{"GET /v1/events?cursor=zzz&per_page=2"}, shown{
+			"/requests/1": {`<tr class="marked" id="at-cursor"><td><code>cursor</code><td><code>zzz</code><em>is not a cursor of this list</em>`,
+				`1 problem in the query: <a href="/requests/1?tab=exchange#at-cursor">cursor</a> is not a cursor of this list.`}}},
+		"the query of a send has no parameters": {[]string{"POST /v1/events?dry_run=1 " + invalidEvent, "GET /elsewhere?x=1"}, shown{
+			"/requests/1": {"dry_run was sent, which the operation or the event does not have."},
+			"/requests/2": {"!not a parameter", "GET /elsewhere?x=1"}}},
+		"problems of a body that is not shown as lines are named": {[]string{
+			`POST /v1/events {"name":"n","more":[` + strings.Repeat("1,", 4100) + `1]}`, "POST /v1/events " + invalidEvent}, shown{
+			"/requests/1": {`#at-description">description</a> is required; `},
+			"/requests/2": {`in the request: <a href="/requests/2?tab=exchange#at-description">description</a> is required; ` +
+				`<a href="/requests/2?tab=exchange#at-parameters">parameters</a> is required.</p>`,
+				`<em id="at-description">description is required</em>`, `class="line marked"`}}},
+		"problems lead to their lines": {[]string{"email " + broadcastOf(`"Acme"`, `7`, `"ada@example.com"`, `"ada"`),
+			"email " + broadcastOf(`{"email":"ada@example.com"},`, strings.Repeat(`{"email":"x"},`, 30))}, shown{
+			"/requests/1?q=status:422": {`~2 problems in the request: ` +
+				`<a href="/requests/1\?q=status%3A422&amp;tab=exchange#at-recipients.1.customers.0.email">` +
+				`recipients.1.customers.0.email</a> [^<]*; <a href="[^"]*#at-sender_name">sender_name</a> [^<]*\.</p>`,
+				`~<span class="line marked" [^\n]*sender_name[^\n]*<em id="at-sender_name">`},
+			"/requests/2": {"; 10 more.</p>"}}},
+		"rules are described in words": {[]string{`fault {"count":1,"fault":{"kind":"slow","after":"2s"}}`,
+			`fault {"count":0,"fault":{"kind":"slow","after":"2s"}}`, `fault {"count":3,"skip":2,"fault":{"kind":"slow","after":"2s"}}`,
+			`fault {"op":"trigger","count":0,"skip":1,"probability":0.5,"seed":7,"fault":{"kind":"slow","after":"2s"}}`}, shown{
+			"/faults": {`<td data-label="What happens">delayed by 2s<td data-label="Which requests">1 request<`,
+				`<td data-label="What happens">delayed by 2s<td data-label="Which requests">all<`,
+				`<td data-label="What happens">delayed by 2s<td data-label="Which requests">3 requests after the first 2<`,
+				`<td data-label="Which requests">all after the first, each with probability 0.5 (seed 7)<`,
+				`<td><code>4</code><td data-label="Operation">Trigger event`}}},
+		"the page of faults has the requests of a rule that is used up": {[]string{"GET /v1/events",
+			`fault {"op":"list events","count":1,"fault":{"kind":"status","status":502}}`, "GET /v1/events"}, shown{
+			"/faults": {"None is active: every request is served.", `href="/requests/2" data-kind="read" data-number="2"`,
+				`!href="/requests/1"`}}},
+		"pages say that there is an outage": {[]string{"outage 1h"}, shown{
+			"/": {`~data-left="3[56]\d\d s" .*<span role="status">outage</span>`}, "/faults": {"Outage until",
+				"None is active: after the outage, every request is served.", "!None is active: every request is served."}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, records.Demo())
+			f.steps(test.steps)
+			for path, texts := range test.shown {
+				f.shows(path, texts...)
+			}
+		})
+	}
+}
+
+func TestPagesHaveTheAddressAndNoFactsWhereNothingIsLeftToSay(t *testing.T) {
 	f := start(t, records.Demo())
-	require.Equal(t, 200, f.post("/api/faults", `{"op":"create event","fault":{"kind":"rate_limited","after":"31s"}}`).Status)
-	for _, op := range []string{"trigger event", "list events"} {
-		require.Equal(t, 200, f.post("/api/faults", `{"op":"`+op+`","fault":{"kind":"rate_limited"}}`).Status)
+	f.do("GET", f.api+"/v1/events", "", func(r *http.Request) { r.Header["User-Agent"] = nil })
+	f.shows("/", "export MESSAGING_SANDBOX_URL="+f.ui)
+	f.shows("/requests/1", `!class="facts"`)
+}
+
+func TestControlCharactersAreShownAndTurnNothingAround(t *testing.T) {
+	f := start(t, records.Demo())
+	require.Equal(t, 200, f.email(broadcastOf("Moved", "Invoice \u202egnp.exe \\u0007 \u2066مرحبا بالعالم")))
+	require.Equal(t, 422, f.trigger(`{"event_id":"\u202e","payload":{"email":"\u202ea@b.test"}}`))
+	field := regexp.MustCompile(`name="q" value="[^"]*"`) // of the search, which has the text as it was typed
+	for _, path := range []string{"/", "/requests/1", "/requests/1?tab=exchange", "/requests/1?tab=audience", "/requests/2",
+		"/?q=%E2%80%AE", "/?q=op:%E2%80%AE"} {
+		page := field.ReplaceAllString(f.get(path).Body, "")
+		assert.NotContains(t, page, "\u202e", path)
+		assert.NotContains(t, page, "\x07", path)
 	}
-	f.send("POST", "/v1/events/trigger", skippedBody)
-	f.send("GET", "/v1/events", "")
-	f.send("GET", "/v2/unknown", "")
-	for _, path := range []string{"/requests/1", "/requests/2"} {
-		body := f.get(path).Body
-		assert.Contains(t, body, "by itself; the caller sees this error only if the last attempt fails.", path)
-		assert.NotContains(t, body, "Queue it again", path)
+	f.shows("/", `<bdi class="what">Invoice `+
+		"\u2066‹U&#43;202E›\u2069"+`gnp.exe ␇ `+"\u2066‹U&#43;2066›\u2069"+`مرحبا بالعالم</bdi>`)
+	f.shows("/requests/1", `<h1 dir="auto" title="Invoice`)
+}
+
+func TestTheSourceOfAnEmailIsExactlyItsMessage(t *testing.T) {
+	f := start(t, records.Demo())
+	for i, message := range []string{"<p>One\n\n&amp;</p>\n<b>", strings.Repeat("<table><tr><td>é</td></tr></table>", 200), "", "\n",
+		"é"} {
+		f.email(withMessage(message))
+		_, source, _ := strings.Cut(f.get(fmt.Sprintf("/requests/%d?tab=source", i+1)).Body, `aria-label="Message as it was sent"><code>`)
+		source, _, _ = strings.Cut(source, "</code>")
+		assert.Equal(t, message, html.UnescapeString(regexp.MustCompile(`</?span[^>]*>`).ReplaceAllString(source, "")))
+		assert.Equal(t, i == 1, strings.Count(source, "<span") == 600, "a line that is too long is divided where blocks begin")
 	}
-	assert.Contains(t, f.get("/").Body, "no operation has this method and path")
-	f.send("POST", "/v1/events", `{"name":"n"}`)
-	assert.Contains(t, f.get("/requests/4").Body, "does not wait as long as the service asks for")
-	unknown := f.get("/requests/3").Body
-	for _, text := range []string{"404 rejected", "GET /v2/unknown", `Delivery <span class="tag bad">rejected</span>`} {
-		assert.Contains(t, unknown, text)
+}
+
+func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
+	f := start(t, records.Demo())
+	f.steps([]string{`fault {"op":"trigger","count":2,"fault":{"kind":"rate_limited"}}`,
+		"trigger " + skippedBody, "trigger " + skippedBody, "trigger " + skippedBody})
+	f.shows("/", "1×"+row, `data-number="3" data-attempts="2 1"`, `href="/requests/1"`, ">3 attempts<")
+	attempts := func(path string) string {
+		_, strip, _ := strings.Cut(f.get(path).Body, `<nav class="attempts" aria-label="Attempts with the same request">`)
+		strip, _, _ = strings.Cut(strip, "</nav>")
+		text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(strip, " "))
+		return regexp.MustCompile(`after [\d.]+ .?s`).ReplaceAllString(strings.Join(strings.Fields(text), " "), "after –")
+	}
+	assert.Equal(t, "Looks like attempt 3 of 3: #1 429 rejected after – #2 429 rejected after – #3 accepted 1 skipped",
+		attempts("/requests/3"))
+	assert.Contains(t, attempts("/requests/1"), "attempt 1 of 3: #1 429 rejected")
+	f.shows("/requests/3", `<a href="/requests/3" aria-current="page">#3 `, "!of one call", "!duplicate?") // the first two were refused
+	f.shows("/requests/1", `<a href="/requests/1" aria-current="page">#1 `, `data-number="3" data-attempts="2 1" aria-current="true"`)
+	f.shows("/?q=status:429", `data-number="2" data-attempts="1"`, ">2 of 3 attempts<") // the search does not find the last one
+	f.shows("/api/requests", `3×"number"`)
+}
+
+func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
+	f := start(t, records.Demo())
+	for i, test := range []struct{ method, path, body, why string }{
+		{"POST", "/v1/event/trigger", "{}", "No operation has this method and path: did you mean /v1/events/trigger?"},
+		{"POST", "/events/trigger", "{}", "No operation has this method and path: did you mean /v1/events/trigger?"},
+		{"GET", "/v1/v1/customers", "", "No operation has this method and path: did you mean /v1/customers?"},
+		{"DELETE", "/v1/customers", "", "No operation has this method and path: this path needs GET, not DELETE"},
+		{"GET", "/elsewhere", "", "No operation has this method and path; /openapi.json lists them."},
+		{"POST", "/v1/events/trigger", "", "The request has no body."},
+		{"POST", "/v1/events/trigger", "\xff\xfe\x00\x01", "The body is not text."},
+		{"POST", "/v1/events/trigger", "[1]", "The body is JSON, but not an object."},
+		{"POST", "/v1/events/trigger", "{bad", "The body is not JSON."},
+	} {
+		f.send(test.method, test.path, test.body)
+		texts := []string{"!Check the method and the path: nothing was done.", `data-tab="replay"`}
+		if strings.HasPrefix(test.why, "No operation") { // only an operation can be repeated
+			texts = []string{"Check the method and the path: nothing was done.", `!data-tab="replay"`}
+		}
+		f.shows("/requests/"+strconv.Itoa(i+1), append(texts, `<p class="note bad">`+test.why+`</p>`)...)
+	}
+	for _, says := range []string{"the request has no body", "the body is not text", "the body is JSON, but not an object",
+		"the body is not JSON"} {
+		f.shows("/", `<span class="says"><bdi>`+says+`</bdi>`)
 	}
 }
 
 func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) {
-	f := start(t, records.Demo())
-	for _, request := range []struct{ path, body, query, title, who string }{
-		{"/v1/events/trigger", skippedBody, "event:shipped+to:grace", "order shipped",
-			"grace@example.com · order A-1001 · shipped_at 21.11.2026"},
-		{"/v1/events/trigger", `{"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`, "event:order+to:c-9",
+	for query, test := range map[string]struct{ step, title, who string }{
+		"event:shipped+to:grace": {"trigger " + skippedBody, "order shipped", "grace@example.com · order A-1001 · shipped_at 21.11.2026"},
+		"event:order+to:c-9": {`trigger {"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`,
 			"order shipped", "c-9"},
-		{"/v1/broadcast/send/email", emailBody, "to:new@example.com", "Moved", "to ada@example.com &#43;1 and 1 segment"},
-		{"/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true}`, "subject:s", "s", "to all customers"},
-	} {
-		require.Equal(t, 200, f.post("/api/faults", `{"fault":{"kind":"rate_limited"}}`).Status)
-		require.Equal(t, 429, f.send("POST", request.path, request.body))
-		page := f.get("/?q=" + request.query).Body
-		assert.Contains(t, page, `<bdi class="what">`+request.title+"</bdi>")
-		assert.Contains(t, page,
-			`<span class="who"><span class="about"><span class="says"><bdi>fault: rate limited</bdi> · <bdi>`+request.who+
-				`</bdi></span> <span class="op">· `)
-	}
-}
-
-func TestDurationsHaveOneFormat(t *testing.T) {
-	f := start(t, records.Demo())
-	f.send("GET", "/v1/events", "")
-	page := f.get("/requests/1?tab=exchange").Body
-	assert.Regexp(t, `<h2>Response <small>200 · \d+ (µs|ms)</small>`, page)
-	assert.Regexp(t, ` · \d+ (µs|ms)</p>`, page)
-}
-
-func TestDeepAndLongBodiesMakeSmallPages(t *testing.T) {
-	for name, value := range map[string]string{
-		"deep":  strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
-		"long":  "[" + strings.Repeat("1,", 60_000) + "1]",
-		"steep": strings.Repeat("[", 450) + strings.Repeat("]", 450),
+		"to:new@example.com": {"email " + emailBody, "Moved", "to ada@example.com &#43;1 and 1 segment"},
+		"subject:s":          {"push " + without(pushBody, `,"schedule_type":"send-now"`), "s", "to all customers"},
 	} {
 		f := start(t, records.Demo())
-		f.send("POST", "/v1/events/trigger", `{"event_id":"nope","payload":{"email":"a@b.test","order":`+value+`}}`)
-		page := f.get("/requests/1?tab=exchange")
-		assert.Equal(t, 200, page.Status)
-		assert.Less(t, len(page.Body), 20_000+2*len(value), name)
+		f.steps([]string{`fault {"fault":{"kind":"rate_limited"}}`, test.step})
+		f.shows("/?q="+query, `<bdi class="what">`+test.title+"</bdi>", `<span class="who"><span class="about"><span class="says">`+
+			`<bdi>fault: rate limited</bdi> · <bdi>`+test.who+`</bdi></span> <span class="op">· `)
 	}
 }
 
 func TestNotesDoNotSayThatARefusedRequestWasCarriedOut(t *testing.T) {
-	f := start(t, records.Demo())
+	const refused = "The request was refused, and nothing was done."
 	for _, fault := range []string{`{"kind":"answer_lost"}`, `{"kind":"malformed","body":"{"}`, `{"kind":"slow","after":"1ms"}`} {
-		for body, carriedOut := range map[string]bool{`{"event_id":"nope","payload":{"email":"a@b.test"}}`: false, skippedBody: true} {
-			require.Equal(t, 200, f.post("/api/faults", `{"fault":`+fault+`}`).Status)
-			f.send("POST", "/v1/events/trigger", body)
-			page := f.get(fmt.Sprintf("/requests/%d", f.box.History.State().Last)).Body
-			assert.Equal(t, !carriedOut, strings.Contains(page, "The request was refused, and nothing was done."), fault)
-			if !carriedOut {
-				assert.NotContains(t, page, "was carried out", fault)
-			}
-		}
+		f := start(t, records.Demo())
+		f.steps([]string{`fault {"count":2,"fault":` + fault + `}`, `trigger {"event_id":"nope","payload":{"email":"a@b.test"}}`,
+			"trigger " + skippedBody})
+		f.shows("/requests/1", refused, "!was carried out")
+		f.shows("/requests/2", "!"+refused)
 	}
 }
 
@@ -130,6 +419,65 @@ func TestAPageLooksAsTheBrowserHasChosen(t *testing.T) {
 		"": `<html lang="en">`, `dark" onload="x`: `<html lang="en">`} {
 		got := f.do("GET", f.ui+"/help", "", header("Cookie", "messaging-sandbox-theme="+cookie))
 		assert.Contains(t, got.Body, want, cookie)
+		assert.Equal(t, cookie == "dark", strings.Contains(got.Body, `<option value="dark" selected>`))
 	}
-	assert.Contains(t, f.do("GET", f.ui+"/help", "", header("Cookie", "messaging-sandbox-theme=dark")).Body, `<option value="dark" selected>`)
+}
+
+func TestWhatIsDoneWithARequestIsBesideItsTabs(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	_, tabs, _ := strings.Cut(f.get("/requests/1?tab=diff&q=to:ada").Body, `<nav class="tabs"`)
+	views, actions, ok := strings.Cut(tabs, `<span class="actions">`)
+	require.True(t, ok)
+	assert.NotContains(t, views, "tab=copy")
+	actions, _, _ = strings.Cut(actions, "</nav>")
+	assert.Contains(t, html.UnescapeString(actions), `?q=to%3Aada&tab=diff" aria-current="page" data-tab="diff">Compare</a>`)
+	assert.Contains(t, actions, `data-tab="copy">Copy</a>`)
+	assert.Contains(t, actions, `data-tab="replay">Replay</a>`)
+}
+
+func TestRequestsAreCopiedAndDownloaded(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	f.shows("/requests/4?tab=copy", "curl -g", "messaging.ParsePrepared", "/download/4.eml", "tab=replay", "!"+testKey)
+	for path, want := range map[string][3]string{
+		"/download/4.eml":      {"message/rfc822", `attachment; filename="4.eml"`, "Subject: Moved\r\n"},
+		"/api/requests/4/body": {"application/octet-stream", `attachment; filename="4.body"`, emailBody},
+	} {
+		got := f.get(path)
+		assert.Equal(t, 200, got.Status, path)
+		assert.Equal(t, want[0], got.Header.Get("Content-Type"))
+		assert.Equal(t, want[1], got.Header.Get("Content-Disposition"))
+		assert.Contains(t, got.Body, want[2])
+		assert.NotContains(t, got.Body, testKey)
+	}
+	for _, path := range []string{"/download/3.eml", "/download/99.eml", "/download/4.har", "/download/04.eml", "/download/4",
+		"/api/requests/99/body"} {
+		assert.Equal(t, 404, f.get(path).Status, path)
+	}
+	assert.Equal(t, 403, f.do("GET", f.ui+"/download/4.eml", "", link).Status)
+	replayed := f.postForm("/replay", url.Values{"number": {"4"}})
+	assert.Equal(t, 303, replayed.Status)
+	assert.Equal(t, "/requests/8#detail", replayed.Header.Get("Location"))
+}
+
+// TestTemplatesShowEveryTextOfOthers finds what would print a text as it was sent.
+func TestTemplatesShowEveryTextOfOthers(t *testing.T) {
+	files, err := filepath.Glob("view/templates/*.html")
+	require.NoError(t, err)
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, field := range []string{".Subject", ".Message", ".Description", ".Email", ".CustomerID", ".PhoneNo", ".Who", ".Failure",
+			".Line.Title", ".URL", ".DeviceToken"} {
+			assert.NotContains(t, string(content), "{{"+field+"}}", "%s: write {{show %s}}", file, field)
+		}
+	}
+}
+
+func TestCustomersWithoutANameAreNotNamedTwice(t *testing.T) {
+	f := start(t, nil)
+	f.email(emailBody)
+	list, _, _ := strings.Cut(f.get("/customers").Body, `id="detail"`)
+	assert.Equal(t, 1, strings.Count(list, "new@example.com"))
 }

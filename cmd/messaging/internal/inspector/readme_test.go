@@ -1,8 +1,10 @@
 package inspector_test
 
 import (
+	"html"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,14 +14,26 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
-const readmeFile = "../../README.md"
+// TestTheFirstRequestOfAnEmptyListFillsIt runs the command that an empty list shows.
+func TestTheFirstRequestOfAnEmptyListFillsIt(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("SKIPPED: there is no curl")
+	}
+	f := start(t, records.Seed{})
+	const filter = `<details class="chips"`
+	f.shows("/", "!"+filter)
+	command := html.UnescapeString(regexp.MustCompile(`(?s)<code>(curl .*?)</code>`).FindStringSubmatch(f.get("/").Body)[1])
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(command, "curl ", "curl -sf ", 1)).CombinedOutput()
+	require.NoError(t, err, "%s\n%s", command, out)
+	f.shows("/", row, filter, "!422 rejected")
+}
 
 func TestThePythonOfTheReadmeFindsWhatIsWrong(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("SKIPPED: no Python is installed")
 	}
-	readme, err := os.ReadFile(readmeFile)
+	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(readme), "```python\n")
 	require.True(t, found)

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,39 +30,24 @@ func (f *fixture) replayed(body string) (number int, detail string) {
 func TestReplayRepeatsARequestWithinTheSandbox(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
-	number, detail := f.replayed(`{"number":3}`)
+	number, _ := f.replayed(`{"number":3}`)
 	assert.Equal(t, 8, number)
-	for _, part := range []string{`"replay_of":3`, `"status":200`, `"op":"trigger event"`, `"value":"21.11.2026"`,
-		`"X-Authorization":["REDACTED"]`,
-		`"Content-Type":["application/json"]`} {
-		assert.Contains(t, detail, part)
-	}
-	assert.NotContains(t, detail, "User-Agent", "no other header is repeated")
-	assert.Contains(t, f.get("/requests/8").Body, "This repeats request 3.")
+	f.shows("/api/requests/8", `"replay_of":3`, `"status":200`, `"op":"trigger event"`, `"value":"21.11.2026"`,
+		`"X-Authorization":["REDACTED"]`, `"Content-Type":["application/json"]`, "!User-Agent") // no other header is repeated
+	f.shows("/requests/8", "This repeats request 3.")
+	assert.Equal(t, 408, f.get("/api/wait?q=op:trigger&after=3&timeout=1ms").Status, "a wait does not wait for it")
+	assert.Equal(t, 200, f.get("/api/wait?q=op:trigger+has:replay&after=3&timeout=1ms").Status)
+	f.shows("/api/requests?q=op:trigger", `"number":8,`) // a search finds it
 
-	edited, err := json.Marshal(strings.Replace(skippedBody, "21.11.2026", "2026-11-21T09:00:00Z", 1))
-	require.NoError(t, err)
-	_, detail = f.replayed(`{"number":3,"body":` + string(edited) + `}`)
+	_, detail := f.replayed(`{"number":3,"body":` + strconv.Quote(strings.Replace(skippedBody, "21.11.2026", "2026-11-21T09:00:00Z", 1)) + `}`)
 	assert.Contains(t, detail, `"skipped":[]`)
 	_, detail = f.replayed(`{"number":1}`)
 	assert.Contains(t, detail, `"per_page":["1"]`, "the query is repeated")
-}
-
-// postForm sends a form of a page, as a browser does.
-func (f *fixture) postForm(path string, form url.Values) reply {
-	f.t.Helper()
-	return f.do("POST", f.ui+path, form.Encode(), header("Content-Type", "application/x-www-form-urlencoded", "Origin", f.ui))
-}
-
-func TestAnEditedReplayKeepsTheLineEndsOfTheRequest(t *testing.T) {
-	f := start(t, records.Demo())
-	f.send("GET", "/v1/events", "")
-	for number, body := range []string{"{\n \"name\": \"a\"\n}", "{\r\n \"name\": \"b\"\r\n}"} {
-		f.send("POST", "/v1/events", body)
-		form := url.Values{"number": {strconv.Itoa(2 + 2*number)}, "body": {strings.ReplaceAll(strings.ReplaceAll(body, "\r", ""), "\n", "\r\n")}}
-		require.Equal(t, 303, f.postForm("/replay", form).Status)
-		assert.Equal(t, body, f.get(fmt.Sprintf("/api/requests/%d/body", 3+2*number)).Body)
-	}
+	f.fault(`{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
+	_, detail = f.replayed(`{"number":3}`)
+	assert.Contains(t, detail, `"status":200`, "faults are for those who ask for them")
+	_, detail = f.replayed(`{"number":3,"faults":true}`)
+	assert.Contains(t, detail, `"fault":"answer_lost"`)
 }
 
 func TestTheBodyOfAReplayIsATextOrJSON(t *testing.T) {
@@ -81,29 +68,10 @@ func TestTheBodyOfAReplayIsATextOrJSON(t *testing.T) {
 	assert.Contains(t, refused.Body, "body: must be a text, an object or an array")
 }
 
-func TestReplayTakesFaultsOnlyWhenAsked(t *testing.T) {
-	f := start(t, records.Demo())
-	f.send("POST", "/v1/events/trigger", skippedBody)
-	f.post("/api/faults", `{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
-	_, detail := f.replayed(`{"number":1}`)
-	assert.Contains(t, detail, `"status":200`)
-	_, detail = f.replayed(`{"number":1,"faults":true}`)
-	assert.Contains(t, detail, `"fault":"answer_lost"`)
-}
-
-func TestReplayIsNotWhatAWaitWaitsFor(t *testing.T) {
-	f := start(t, records.Demo())
-	f.send("POST", "/v1/events/trigger", skippedBody)
-	f.replayed(`{"number":1}`)
-	assert.Equal(t, 408, f.get("/api/wait?q=op:trigger&after=1&timeout=1ms").Status)
-	assert.Equal(t, 200, f.get("/api/wait?q=op:trigger+has:replay&after=1&timeout=1ms").Status)
-	assert.Contains(t, f.get("/api/requests?q=op:trigger").Body, `"number":2,`, "a search finds it")
-}
-
 func TestReplayIsRefused(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
-	f.send("POST", "/v1/events/trigger", `{"event_id":"REDACTED"}`)
+	f.trigger(`{"event_id":"REDACTED"}`)
 	for body, status := range map[string]int{
 		`{"number":99}`: 404, `{"number":7}`: 422, `{"number":8}`: 409, `{"number":3,"body":"REDACTED"}`: 409,
 		`{"number":3,"body":"[API key]"}`: 409, `{"number":"3"}`: 422,
@@ -116,47 +84,131 @@ func TestReplayIsRefused(t *testing.T) {
 	assert.Equal(t, 8, f.box.History.State().Requests)
 }
 
+// resent resends a request with what a form has, and returns the body of the new one.
+func (f *fixture) resent(form url.Values) string {
+	f.t.Helper()
+	require.Equal(f.t, 303, f.postForm("/replay", form).Status)
+	return f.get(fmt.Sprintf("/api/requests/%d/body", f.box.History.State().Last)).Body
+}
+
+// oddEmail is the body of a broadcast that nothing but its author would write like this.
+const oddEmail = `{ "message" :"<p>\u00e9 &amp; \"A\"<\/p>\n<p>B</p>", "x":1.50,"subject":"\u003cOld\u003e","nested":{"subject":"no"}}`
+
 func TestTheTextsOfABroadcastAreEditedWithoutItsJSON(t *testing.T) {
 	f := start(t, records.Demo())
-	const odd = `{ "message" :"<p>\u00e9 &amp; \"A\"<\/p>\n<p>B</p>", "x":1.50,"subject":"\u003cOld\u003e","nested":{"subject":"no"}}`
-	f.send("POST", "/v1/broadcast/send/email", odd)
-	page := f.get("/requests/1?tab=replay").Body
-	assert.Contains(t, page, `<input name="subject" value="&lt;Old&gt;"`)
-	assert.Contains(t, html.UnescapeString(page), "\n<p>é &amp; \"A\"</p>\n<p>B</p></textarea>")
-	assert.Contains(t, page, `<summary>Edit the whole body</summary>`)
+	f.email(oddEmail)
+	f.shows("/requests/1?tab=replay", `<input name="subject" value="&lt;Old&gt;"`, "@\n<p>é &amp; \"A\"</p>\n<p>B</p></textarea>",
+		`<summary>Edit the whole body</summary>`)
 	const message = "<p>é &amp; \"A\"</p>\r\n<p>B</p>"
-	for i, edit := range []struct{ subject, message, body string }{
-		{"<Old>", message, odd},
+	for _, edit := range []struct{ subject, message, body string }{
+		{"<Old>", message, oddEmail},
 		{"New & \"<é>\"", message,
 			`{"message":"<p>\u00e9 &amp; \"A\"<\/p>\n<p>B</p>","nested":{"subject":"no"},"subject":"New & \"<é>\"","x":1.50}`},
 		{"", "a\r\nb", `{"message":"a\nb","nested":{"subject":"no"},"subject":"","x":1.50}`},
 	} {
-		form := url.Values{"number": {"1"}, "subject": {edit.subject}, "message": {edit.message}}
-		require.Equal(t, 303, f.postForm("/replay", form).Status)
-		assert.Equal(t, edit.body, f.get(fmt.Sprintf("/api/requests/%d/body", 2+i)).Body)
+		assert.Equal(t, edit.body, f.resent(url.Values{"number": {"1"}, "subject": {edit.subject}, "message": {edit.message}}))
 	}
 }
 
-func TestAnEditedMessageKeepsItsLineEnds(t *testing.T) {
+func TestAnEditedReplayKeepsTheLineEndsOfTheRequest(t *testing.T) {
 	f := start(t, records.Demo())
-	f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"\r\na"}`)
-	assert.Contains(t, f.get("/requests/1?tab=replay").Body, ">\n\r\na</textarea>", "a browser takes away the first line end")
-	require.Equal(t, 303, f.postForm("/replay", url.Values{"number": {"1"}, "subject": {"s"}, "message": {"\r\nb"}}).Status)
-	assert.Equal(t, `{"message":"\r\nb","subject":"s"}`, f.get("/api/requests/2/body").Body)
+	for i, body := range []string{"{\n \"name\": \"a\"\n}", "{\r\n \"name\": \"b\"\r\n}"} {
+		f.send("POST", "/v1/events", body)
+		typed := strings.ReplaceAll(strings.ReplaceAll(body, "\r", ""), "\n", "\r\n")
+		assert.Equal(t, body, f.resent(url.Values{"number": {strconv.Itoa(1 + 2*i)}, "body": {typed}}))
+	}
+	f.push(`{"subject":"s","message":"\r\na"}`)
+	f.shows("/requests/5?tab=replay", ">\n\r\na</textarea>") // a browser takes away the first line end
+	assert.Equal(t, `{"message":"\r\nb","subject":"s"}`, f.resent(url.Values{"number": {"5"}, "subject": {"s"}, "message": {"\r\nb"}}))
 }
 
 func TestOnlyTheWholeBodyIsEditedWhereTheTextsAreNotPlain(t *testing.T) {
 	f := start(t, records.Demo())
-	const email, event = "/v1/broadcast/send/email", "/v1/events"
 	for i, body := range []string{`{"subject":"a","message":1}`, `{"message":"b"}`,
 		`["subject","message"]`, `{"subject":"a","message":"b"`, `{"subject":"a\nb","message":"b"}`, `{"subject":"a","message":"\u0000"}`} {
-		f.send("POST", email, body)
-		page := f.get(fmt.Sprintf("/requests/%d?tab=replay", i+1)).Body
-		assert.NotContains(t, page, `name="message"`, body)
-		assert.Contains(t, page, `Or edit the body<textarea name="body"`, body)
+		f.email(body)
+		f.shows(fmt.Sprintf("/requests/%d?tab=replay", i+1), `!name="message"`, `Or edit the body<textarea name="body"`)
 	}
-	f.send("POST", event, `{"subject":"a","message":"b"}`)
-	assert.NotContains(t, f.get("/requests/7?tab=replay").Body, `name="message"`)
+	f.send("POST", "/v1/events", `{"subject":"a","message":"b"}`)
+	f.shows("/requests/7?tab=replay", `!name="message"`)
 	assert.Equal(t, 422, f.postForm("/replay", url.Values{"number": {"7"}, "message": {"c"}}).Status)
 	assert.Equal(t, 7, f.box.History.State().Requests)
+}
+
+var diffLine = regexp.MustCompile(`<span class="line (add|del)">(.*?)</span>`)
+
+// changedLines returns the lines of a comparison that differ, with their signs.
+func changedLines(page string) (list []string) {
+	for _, line := range diffLine.FindAllStringSubmatch(page, -1) {
+		text := strings.TrimLeft(html.UnescapeString(line[2]), "−+ ")
+		list = append(list, map[string]string{"add": "+", "del": "-"}[line[1]]+text)
+	}
+	return list
+}
+
+func TestARequestIsComparedWithTheOneThatIsMostLikeIt(t *testing.T) {
+	f := start(t, records.Demo())
+	for _, subject := range []string{"We have moved", "Another subject", "We have moved"} {
+		require.Equal(t, 200, f.email(broadcastOf("Moved", subject)))
+	}
+	f.replayed(`{"number":2}`)
+	require.Equal(t, 200, f.email(broadcastOf("Moved", "Another subject", "Acme", "Other")))
+	for path, with := range map[string]string{"2?tab=diff": `1</a>, the previous one of the same operation `,
+		"3?tab=diff": `1</a>, of which it may be a duplicate `, "4?tab=diff": `2</a>, which it repeats `,
+		"5?tab=diff": `4</a>, the previous one with the same title `, "3?tab=diff&with=2": `2</a> `} {
+		f.shows("/requests/"+path, `">request `+with+`<span`)
+	}
+	f.shows("/requests/4?tab=diff&with=3", `<option value="2">Another subject, accepted, 20`, `!<option value="4">`) // by more than a number
+	f.shows("/requests/4?tab=diff&with=99", "There is no request 99")
+	f.shows("/requests/1?tab=diff", "There is no earlier request")
+}
+
+func TestAComparisonHasTheLinesThatDiffer(t *testing.T) {
+	f := start(t, records.Demo())
+	long := strings.Repeat(`<table><tr><td>A cell</td></tr></table>`, 20)
+	email := func(code string) string { return broadcastOf("Hi {{name}},", long+`The <b>code</b> is `+code) }
+	const reordered = `{"subject":"Moved",`
+	key, bearer := http.Header{"X-Authorization": {testKey}}, http.Header{"Authorization": {"Bearer " + testKey}}
+	send := func(header http.Header, body string) int {
+		return f.sendWith(header.Clone(), "POST", "/v1/broadcast/send/email", body)
+	}
+	for i, body := range []string{email("AUTUMN"), email("WINTER"), email("WINTER") + " ",
+		reordered + strings.Replace(email("WINTER"), `"subject":"Moved",`, "", 1)[1:]} {
+		require.Equal(t, 200, send(key, body), i)
+	}
+	send(http.Header{}, email("WINTER"))
+	send(bearer, email("WINTER"))
+	f.send("GET", "/v1/customers", "")
+	f.read()
+	f.fault(`{"op":"list events","count":1,"fault":{"kind":"answer_lost"}}`)
+	f.read()
+	for path, want := range map[string][]string{
+		"2?tab=diff&with=1": {"-The <b>code</b> is AUTUMN", "+The <b>code</b> is WINTER"},
+		"3?tab=diff&with=2": nil, "4?tab=diff&with=2": nil,
+		"5?tab=diff&with=2": {"-API key: that of this sandbox", "+API key: no X-Authorization header", "-Outcome: accepted",
+			"+Outcome: 401 rejected"},
+		"6?tab=diff&with=5": {"-API key: no X-Authorization header", "+API key: the key is in Authorization instead of X-Authorization"},
+		"8?tab=diff&with=7": {"-GET /v1/customers", "+GET /v1/events"},
+		"9?tab=diff&with=8": {"-Outcome: accepted", "+Outcome: unknown"},
+	} {
+		page := f.get("/requests/" + path).Body
+		changed := strings.Join(changedLines(page), "\n")
+		for _, line := range want {
+			assert.Contains(t, changed, line, path)
+		}
+		assert.Equal(t, want == nil, changed == "", path)
+		assert.Equal(t, want == nil, strings.Contains(page, "<b>The bodies differ only in white space or in the order of keys.</b>"), path)
+		assert.NotContains(t, page, testKey)
+	}
+	assert.Len(t, changedLines(f.get("/requests/2?tab=diff").Body), 2)
+	f.read()
+	f.read()
+	f.shows("/requests/11?tab=diff", "<b>The requests are identical.</b>")
+}
+
+func TestAComparisonShowsWhatCannotBeSeen(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/events", `{"name":"one\ntwo\u202ethree"}`)
+	f.send("POST", "/v1/events", `{"name":"one\ntwothree","z":[],"y":{},"x":1.50,"w":null}`)
+	f.shows("/requests/2?tab=diff", "!\u202e", "&#34;w&#34;: null<", "&#34;x&#34;: 1.50<", "&#34;y&#34;: {}<", "&#34;z&#34;: []<", "    one<")
 }

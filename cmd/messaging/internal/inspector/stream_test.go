@@ -66,24 +66,28 @@ func (f *fixture) follow(path string, change ...func(*http.Request)) (next func(
 	}
 }
 
+// sendMany sends requests that are served.
+func (f *fixture) sendMany(n int) {
+	for range n {
+		assert.Equal(f.t, 200, f.read())
+	}
+}
+
 func TestStreamSendsWhatIsMissingAndThenWhatIsNew(t *testing.T) {
 	f := start(t, records.Demo())
-	for range 3 {
-		f.send("GET", "/v1/events", "")
-	}
+	f.sendMany(3)
 	next := f.follow("/api/stream?after=1")
 	missing := next().batch(t)
 	assert.Equal(t, []struct{ Number int }{{3}, {2}}, missing.Items, "newest first")
 	assert.Equal(t, 3, missing.Counts.Requests)
-	f.send("GET", "/v1/events", "")
+	f.read()
 	assert.Equal(t, []struct{ Number int }{{4}}, next().batch(t).Items)
 
-	resumed := f.follow("/api/stream?after=1", func(r *http.Request) { r.Header.Set("Last-Event-ID", f.box.History.Epoch()+"-3") })
+	resumed := f.follow("/api/stream?after=1", header("Last-Event-ID", f.box.History.Epoch()+"-3"))
 	assert.Equal(t, []struct{ Number int }{{4}}, resumed().batch(t).Items, "a browser resumes by the id")
 	assert.Equal(t, 400, f.get("/api/stream?after=x").Status)
 	for _, id := range []string{"x", "-1", "a--1"} {
-		refused := f.do("GET", f.ui+"/api/stream", "", func(r *http.Request) { r.Header.Set("Last-Event-ID", id) })
-		assert.Equal(t, 400, refused.Status, id)
+		assert.Equal(t, 400, f.do("GET", f.ui+"/api/stream", "", header("Last-Event-ID", id)).Status, id)
 	}
 }
 
@@ -92,11 +96,7 @@ func TestStreamSendsBatchesAtAModestRate(t *testing.T) {
 	f := start(t, records.Demo())
 	next := f.follow("/api/stream")
 	began := time.Now()
-	go func() {
-		for range total {
-			f.send("GET", "/v1/events", "")
-		}
-	}()
+	go f.sendMany(total)
 	messages, seen := 0, 0
 	for seen < total {
 		b := next().batch(t)
@@ -108,55 +108,40 @@ func TestStreamSendsBatchesAtAModestRate(t *testing.T) {
 	assert.LessOrEqual(t, messages, 2+int(time.Since(began)/(100*time.Millisecond)))
 }
 
-func TestStreamReportsAResetAndAGap(t *testing.T) {
-	f := start(t, records.Demo()) // it keeps 1,000 requests
-	for range 3 {
-		f.send("GET", "/v1/events", "")
-	}
-	next := f.follow("/api/stream?after=3")
-	f.post("/api/reset?what=history", "")
-	assert.Equal(t, "reset", next().Name)
-	f.send("GET", "/v1/events", "")
-	assert.Equal(t, 4, next().batch(t).Last)
-
-	for range 1001 {
-		f.send("GET", "/v1/events", "")
-	}
-	behind := f.follow("/api/stream?after=4")
-	assert.Equal(t, "gap", behind().Name)
-	assert.Equal(t, 1005, behind().batch(t).Last)
-	assert.Equal(t, "gap", f.follow("/api/stream?after=5000")().Name, "a number of an earlier sandbox")
-}
-
 func TestStreamThatIsNotReadDelaysNoRequest(t *testing.T) {
 	f := start(t, records.Demo())
 	for range 3 {
 		f.follow("/api/stream") // and never reads
 	}
-	for range 1500 {
-		require.Equal(t, 200, f.send("GET", "/v1/events", ""))
-	}
+	f.sendMany(1500)
 }
 
-func TestStreamThatResumesInAnotherHistoryReportsAGapOnce(t *testing.T) {
-	f := start(t, records.Demo())
-	for range 5 {
-		f.send("GET", "/v1/events", "")
-	}
-	next := f.follow("/api/stream?after=4")
-	id := next().ID
+func TestStreamReportsAResetAndAGap(t *testing.T) {
+	f := start(t, records.Demo()) // it keeps 1,000 requests
+	f.sendMany(3)
+	next := f.follow("/api/stream?after=3")
+	f.post("/api/reset?what=history", "")
+	assert.Equal(t, "reset", next().Name)
+	f.read()
+	assert.Equal(t, 4, next().batch(t).Last)
+
+	f.sendMany(1001)
+	behind := f.follow("/api/stream?after=4")
+	assert.Equal(t, "gap", behind().Name)
+	id := behind()
+	assert.Equal(t, 1005, id.batch(t).Last)
+	assert.Equal(t, "gap", f.follow("/api/stream?after=5000")().Name, "a number of an earlier sandbox")
+
 	f.post("/api/reset", "")
 	for name, open := range map[string]func() func() event{
-		"after a reset": func() func() event {
-			return f.follow("/api/stream", func(r *http.Request) { r.Header.Set("Last-Event-ID", id) })
-		},
+		"after a reset":   func() func() event { return f.follow("/api/stream", header("Last-Event-ID", id.ID)) },
 		"after a restart": func() func() event { return f.follow("/api/stream?after=2&epoch=another.0") },
 		"from the start":  func() func() event { return f.follow("/api/stream?after=0") },
 	} {
 		resumed := open()
 		assert.Equal(t, "gap", resumed().Name, name)
-		f.send("GET", "/v1/events", "")
-		assert.Equal(t, f.box.History.State().Last, resumed().batch(t).Last, name)
+		f.read()
+		assert.Equal(t, f.box.History.State().Last, resumed().batch(t).Last, name) // and reports it once
 		f.post("/api/reset?what=history", "")
 	}
 }
@@ -164,7 +149,7 @@ func TestStreamThatResumesInAnotherHistoryReportsAGapOnce(t *testing.T) {
 func TestStreamReportsFaultsSeedsAndOutages(t *testing.T) {
 	f := start(t, records.Demo())
 	next := f.follow("/api/stream")
-	f.post("/api/faults", `{"fault":{"kind":"answer_lost"}}`)
+	f.fault(`{"fault":{"kind":"answer_lost"}}`)
 	added := next()
 	assert.Equal(t, "state", added.Name)
 	assert.Contains(t, added.Data, `"faults":1`)
@@ -172,8 +157,8 @@ func TestStreamReportsFaultsSeedsAndOutages(t *testing.T) {
 	assert.Contains(t, next().Data, `"customers":25`)
 	f.post("/api/reset?what=faults", "")
 	assert.Contains(t, next().Data, `"faults":0`)
-	f.post("/api/outage", `{"for":"300ms"}`)
+	f.steps([]string{"outage 300ms"})
 	assert.Equal(t, "state", next().Name)
 	assert.Equal(t, "state", next().Name, "it is over")
-	assert.NotContains(t, f.get("/faults").Body, "Outage until")
+	f.shows("/faults", "!Outage until")
 }

@@ -1,0 +1,82 @@
+package inspector_test
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+)
+
+// linesOf returns the numbers of the rows of a list and the names of its marks, in order.
+func linesOf(page string) (lines []string) {
+	line := regexp.MustCompile(`data-number="(\d+)"|data-mark="\d+">mark (?:<span class="tail" title="[^"]*"><bdi>([^<]*)</bdi>)?`)
+	for _, found := range line.FindAllStringSubmatch(page, -1) {
+		if text := found[1] + found[2]; text != "" {
+			lines = append(lines, html.UnescapeString(text))
+		} else {
+			lines = append(lines, "-")
+		}
+	}
+	return lines
+}
+
+func TestAMarkIsBelowItsFirstRow(t *testing.T) {
+	f := start(t, records.Demo())
+	f.steps([]string{"GET /v1/events", `post /api/mark {"name":"a test"}`, "GET /v1/events", "GET /v1/transactional/statistics",
+		"post /api/mark", `post /api/mark {"name":"<b>"}`, "GET /v1/events"})
+	for path, want := range map[string]string{
+		"/": "4|<b>|3|2|a test|1", "/?before=3": "2|a test|1",
+		"/?q=op:events":                  "4|<b>|2|a test|1", // below the first match
+		`/?q=op:events+mark:"a+test"`:    "2|a test",
+		"/?q=op:events+mark:test":        "",        // a part of the name
+		"/rows?section=requests&after=2": "4|<b>|3", // new rows know the older ones
+	} {
+		assert.Equal(t, want, strings.Join(linesOf(f.get(path).Body), "|"), path)
+	}
+	f.steps([]string{"post /api/mark {}", "GET /v1/events"})
+	assert.Equal(t, []string{"5", "-"}, linesOf(f.get("/rows?section=requests&after=4").Body))
+	f.shows("/api/requests/3", `"mark":"a test"`)
+	f.shows("/api/requests/5", `!"mark"`)
+	for body, problem := range map[string]string{`{"name":"` + strings.Repeat("x", 201) + `"}`: "at most 200 bytes",
+		`{"nme":"x"}`: "unknown field"} {
+		got := f.post("/api/mark", body)
+		assert.Equal(t, 422, got.Status)
+		assert.Contains(t, got.Body, problem)
+	}
+}
+
+func TestNewRowsHaveTheMatchesOfTheirSearch(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	assert.Equal(t, "2 matches", f.get("/rows?section=requests&after=6&q=op:list").Header.Get("Rows-Matches"))
+	assert.Empty(t, f.get("/rows?section=requests&after=6").Header.Get("Rows-Matches"))
+}
+
+func TestPagesShowTimesInOneForm(t *testing.T) {
+	f := start(t, records.Demo())
+	f.steps([]string{"fill", "outage 1h"})
+	e, _ := f.box.History.Get(3)
+	event, _ := f.box.Records.All(records.Events).WithNumber(1)
+	message, _ := f.box.Records.All(records.Messages).WithNumber(1)
+	created := func(at time.Time) string { return "<dd>" + at.In(zone).Format("2006-01-02 15:04:05") + "</dd>" }
+	for path, want := range map[string]string{
+		"/":            ">" + e.At.In(zone).Format("15:04:05"),
+		"/requests/3":  e.At.In(zone).Format("15:04:05.000"),
+		"/faults":      "Outage until " + f.box.OutageUntil().In(zone).Format("15:04:05"),
+		"/help":        "in the time zone of the sandbox, HST.",
+		"/customers/1": "",
+		"/events/1":    created(event.Model().(messaging.Event).CreatedAt),
+		"/messages/1":  created(message.Model().(messaging.TransactionalMessage).CreatedAt),
+	} {
+		page := f.get(path).Body
+		assert.Contains(t, page, want, path)
+		text := regexp.MustCompile(`<pre[\s\S]*?</pre>|<code>2006-[^<]*</code>|<[^>]*>`).ReplaceAllString(page, " ")
+		assert.NotRegexp(t, `\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)|\dT\d\d:`, text, path)
+	}
+}

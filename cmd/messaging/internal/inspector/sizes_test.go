@@ -1,0 +1,156 @@
+package inspector_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+)
+
+// liveHeap returns the bytes that are still in use after collections that free no more.
+func liveHeap() int64 {
+	var stats runtime.MemStats
+	for last := uint64(math.MaxUint64); ; last = stats.HeapAlloc {
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		if stats.HeapAlloc >= last-last/1000 {
+			return int64(stats.HeapAlloc)
+		}
+	}
+}
+
+// pushTo returns a broadcast to customers with consecutive numbers.
+func pushTo(first, n int) string {
+	customers := make([]string, n)
+	for i := range customers {
+		customers[i] = fmt.Sprintf(`{"email":"c%d@x.test"}`, first+i)
+	}
+	return `{"subject":"s","message":"m","schedule_type":"send-now","recipients":{"type":"customer","customers":[` +
+		strings.Join(customers, ",") + `]}}`
+}
+
+func TestHeapStaysWithinItsLimit(t *testing.T) {
+	const keep = 16 << 20
+	nested := "[" + strings.Repeat("[],", 40_000) + "[]]"
+	for name, attack := range map[string]func(f *fixture){
+		"emails with nested arrays": func(f *fixture) {
+			for range 20 {
+				require.Equal(t, 200, f.email(broadcastOf(`"variables":{"name":"Ada"}`, `"variables":{"name":`+nested+`}`)))
+			}
+		},
+		"triggers with nested arrays": func(f *fixture) {
+			for range 20 {
+				require.Equal(t, 200, f.trigger(strings.Replace(skippedBody, `"A-1001"`, nested, 1)))
+			}
+		},
+		"many problems": func(f *fixture) {
+			for range 3 {
+				require.Equal(t, 422, f.push(`{"recipients":[`+strings.Repeat("0,", 30_000)+`0]}`))
+			}
+		},
+		"customers in many requests": func(f *fixture) {
+			for i := range 12 {
+				f.push(pushTo(i*10_000, 10_000))
+			}
+			assert.LessOrEqual(t, f.box.Records.Count(records.Customers), 100_000)
+			f.shows("/requests/12", "a limit of the sandbox") // and not of the service
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := liveHeap()
+			f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.KeepBytes, c.MaxRecords, c.Keep = keep, 100_000, 10_000 })
+			attack(f)
+			f.client.CloseIdleConnections()
+			assert.LessOrEqual(t, liveHeap()-before, int64(keep+keep/10+(32<<20)))
+		})
+	}
+}
+
+func TestPagesOfLargeRequestsAreSmall(t *testing.T) {
+	var message, devices strings.Builder
+	for i := 0; message.Len() < 3<<20; i++ {
+		fmt.Fprintf(&message, `<p>Hi {{name}}, <a href="https://acme.test/%d">look <b>here</b></a><img src="/%d.gif"></p>`, i, i)
+	}
+	large := withMessage(message.String())
+	require.Greater(t, len(large), 3<<20)
+	for i := range 20_000 {
+		fmt.Fprintf(&devices, `,{"device_type":"ios","device_token":"token-%d"}`, i)
+	}
+	ordered := func(value string) string {
+		return `{"event_id":"nope","payload":{"email":"a@b.test","order":` + value + `}}`
+	}
+	deep, long := strings.Repeat("[", 9000)+strings.Repeat("]", 9000), "["+strings.Repeat("1,", 60_000)+"1]"
+	tabs := shown{"/": nil, "/requests/1": nil, "/requests/1?tab=source": nil, "/requests/1?tab=check": nil,
+		"/requests/1?tab=text": {"Only its first 256 kB are read here"}, "/requests/1?tab=audience": nil, "/requests/1?tab=exchange": nil,
+		"/requests/3?tab=diff": nil, "/requests/1?tab=copy": nil, "/requests/2": nil, "/requests/2?tab=copy": nil, "/preview/1": nil}
+	both := shown{"/requests/2?tab=exchange": nil, "/requests/2?tab=diff&with=1": nil}
+	for name, test := range map[string]struct {
+		steps []string
+		limit int
+		shown shown
+	}{
+		"an email": {[]string{"email " + large, "email " + strings.Replace(large, "news@acme.test", "nobody", 1), "email " + large},
+			2 << 20, tabs},
+		"a customer with many devices": {[]string{`push {"subject":"s","message":"m","schedule_type":"send-now","recipients":` +
+			`{"type":"customer","customers":[{"customer_id":"1","devices":[` + devices.String()[1:] + `]}]}}`}, 100_000,
+			shown{"/customers/25": {"19,500 more devices not shown"}}},
+		"many problems":   {[]string{`push {"recipients":[` + strings.Repeat("0,", 5000) + `0]}`}, 10_000, shown{"/api/requests": {`"…":["`}}},
+		"a deep value":    {[]string{"POST /v1/events " + invalidEvent, "trigger " + ordered(deep)}, 20_000 + 2*len(deep), both},
+		"a long value":    {[]string{"POST /v1/events " + invalidEvent, "trigger " + ordered(long)}, 20_000 + 2*len(long), both},
+		"a steeper value": {[]string{"POST /v1/events " + invalidEvent, "trigger " + ordered(deep[8550:9450])}, 20_000 + 2*900, both},
+	} {
+		f := start(t, records.Demo())
+		f.steps(test.steps)
+		for path, texts := range test.shown {
+			got := f.do("GET", f.ui+path, "", frame)
+			require.Equal(t, 200, got.Status, "%s: %s", name, path)
+			assert.Less(t, len(got.Body), test.limit, "%s: %s", name, path)
+			if path != "/preview/1" {
+				f.shows(path, texts...)
+			}
+		}
+	}
+}
+
+func TestTheCustomersOfABroadcastEndAfter500(t *testing.T) {
+	f := start(t, records.Demo())
+	f.push(pushTo(0, 503))
+	var item struct {
+		Customers []struct{ Number int }
+		More      int `json:"more_customers"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(f.get("/api/broadcasts/1").Body), &item))
+	assert.Len(t, item.Customers, 500)
+	assert.Equal(t, 3, item.More)
+	f.shows("/requests/1?tab=audience", "503 customers", "c499@x.test", "!c500@x.test", "3 more customers not shown")
+}
+
+func TestARefusedTriggerAllocatesTheSameWithManyEvents(t *testing.T) {
+	events := make([]string, 20_000)
+	for i := range events {
+		events[i] = fmt.Sprintf(`{"id":"event-%d","name":"n","description":"%s"}`, i, strings.Repeat("x", 100))
+	}
+	seed, err := records.ParseSeed([]byte(`{"events":[` + strings.Join(events, ",") + `]}`))
+	require.NoError(t, err)
+	allocations := func(f *fixture) float64 {
+		return testing.AllocsPerRun(20, func() {
+			require.Equal(t, 422, f.trigger(`{"event_id":"`+orderShipped+`","payload":{}}`))
+		})
+	}
+	few := allocations(start(t, records.Demo()))
+	assert.InDelta(t, few, allocations(start(t, seed)), few/2)
+}
+
+func TestSeedBodiesAreLimited(t *testing.T) {
+	f := start(t, records.Seed{})
+	assert.Equal(t, http.StatusRequestEntityTooLarge, f.post("/api/seed", strings.Repeat(" ", 64<<20+1)).Status)
+}
