@@ -13,7 +13,7 @@ import (
 )
 
 func newAPI(s *settings) *cobra.Command {
-	cmd := s.reading("api GET PATH", "Read from a path of the service that has no command",
+	return s.reading("api GET PATH", "Read from a path of the service that has no command",
 		`Read from a path of the service, and print the data of the response as JSON. The
 path begins with a slash and is already escaped; a query can follow it.`,
 		"  messaging -p sandbox api GET "+service.ListEvents.Path+"\n"+
@@ -35,10 +35,8 @@ path begins with a slash and is already escaped; a query can follow it.`,
 			}
 			response, err := client.Do(c.ctx, messaging.Request{Method: http.MethodGet, Path: path, Query: query})
 			if err != nil {
-				return asRead(err)
+				return err
 			}
 			return s.printer.JSON(response.Data)
 		})
-	s.prints(cmd, nil)
-	return cmd
 }

@@ -41,6 +41,8 @@ func (f *audienceFlags) add(cmd *cobra.Command) {
 	set.BoolVar(&f.skipBad, "skip-bad-rows", false, "leave out rows of FILE that cannot be used")
 	set.IntVar(&f.max, "max-recipients", 0, "refuse more than `N` recipients (default: the limit of the profile, or 100)")
 	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not show")
+	cmd.MarkFlagsMutuallyExclusive("to-customers", "segments", "all-customers")
+	cmd.MarkFlagsOneRequired("to-customers", "segments", "all-customers")
 }
 
 // extraRecipients are recipients outside of the audience, in one field.
@@ -86,17 +88,9 @@ func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
 		parts: words.Count(len(list.Customers), "customer") + " of " + list.Name}, nil
 }
 
-// check returns an error unless there is one audience, and the other flags are about it.
+// check returns an error unless the other flags are about the audience.
 func (f *audienceFlags) check(set *pflag.FlagSet) error {
-	given := 0
-	for _, is := range []bool{set.Changed("to-customers"), set.Changed("segments"), f.everyone} {
-		if is {
-			given++
-		}
-	}
 	switch {
-	case given != 1:
-		return exit.With(exit.Usage, "pass exactly one of --to-customers, --segments and --all-customers; nothing was sent")
 	case set.Changed("max-recipients") && set.Changed("segments"):
 		return exit.With(exit.Usage, "--max-recipients cannot limit --segments, whose size is unknown; nothing was sent")
 	case set.Changed("max-recipients") && f.max < 1:

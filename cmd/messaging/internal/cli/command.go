@@ -50,20 +50,23 @@ func (l list[T]) command(s *settings) *cobra.Command {
 		names[i] = column.Name
 	}
 	long := cmp.Or(l.long, l.short+".") + "\n\nThe columns, also in a pipe, are " + strings.Join(names, ", ") + "."
-	cmd := s.reading(l.use, l.short, long, l.example, l.args, l.flags, func(c call) error {
-		out := output.NewRows(s.printer, l.table)
-		for row, err := range l.rows(c) {
-			if err == nil {
-				err = out.Write(row)
-			}
-			if err != nil {
-				return errors.Join(asRead(err), out.Close())
-			}
-		}
-		return out.Close()
-	})
+	cmd := s.reading(l.use, l.short, long, l.example, l.args, l.flags, l.write)
 	s.prints(cmd, l.table.Fields)
 	return cmd
+}
+
+// write writes the rows.
+func (l list[T]) write(c call) error {
+	out := output.NewRows(c.printer, l.table)
+	for row, err := range l.rows(c) {
+		if err == nil {
+			err = out.Write(row)
+		}
+		if err != nil {
+			return errors.Join(err, out.Close())
+		}
+	}
+	return out.Close()
 }
 
 // get is a command that writes one row.
@@ -79,7 +82,7 @@ func (g get[T]) command(s *settings) *cobra.Command {
 	cmd := s.reading(g.use, g.short, g.long, g.example, g.args, g.flags, func(c call) error {
 		found, err := g.find(c)
 		if err != nil {
-			return asRead(err)
+			return err
 		}
 		return output.One(s.printer, g.table, *found)
 	})
@@ -146,20 +149,4 @@ func failed[T any](err error) iter.Seq2[T, error] {
 		var none T
 		yield(none, err)
 	}
-}
-
-// readError is an error of a read. Nothing is ever sent by a read, so the error does not say
-// so.
-type readError struct{ error }
-
-func (e readError) Error() string { return strings.TrimSuffix(e.error.Error(), "; nothing was sent") }
-
-func (e readError) Unwrap() error { return e.error }
-
-// asRead returns an error of a read, or nil.
-func asRead(err error) error {
-	if err == nil {
-		return nil
-	}
-	return readError{err}
 }

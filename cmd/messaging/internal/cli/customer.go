@@ -58,37 +58,20 @@ func newCustomerList(s *settings) *cobra.Command {
 }
 
 func newCustomerGet(s *settings) *cobra.Command {
-	var id, email string
-	cmd := get[messaging.Customer]{
+	return get[messaging.Customer]{
 		use: "get ID|ADDRESS", short: "Look up a customer by id or by address",
-		example: `  messaging -p sandbox customer get --email ada@example.com
-  messaging -p sandbox customer get --id c-1002 --json
-  messaging -p sandbox customer get ada@example.com`,
-		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&id, "id", "", "customer id")
-			f.StringVar(&email, "email", "", "`address`")
-		},
-		args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cobra.NoArgs(cmd, args)
-			}
-			name := "id"
-			if strings.Contains(args[0], "@") {
-				name = "email"
-			}
-			return cmd.Flags().Set(name, args[0])
-		},
+		long: "Look up a customer by id, or by address if there is an @ in it.",
+		example: `  messaging -p sandbox customer get ada@example.com
+  messaging -p sandbox customer get c-1002 --json`,
+		args:  cobra.ExactArgs(1),
 		table: customerTable,
 		find: inService(func(c call, client *messaging.Client) (*messaging.Customer, error) {
-			if id != "" {
-				return client.Customers.Get(c.ctx, id)
+			if strings.Contains(c.args[0], "@") {
+				return client.Customers.GetByEmail(c.ctx, c.args[0])
 			}
-			return client.Customers.GetByEmail(c.ctx, email)
+			return client.Customers.Get(c.ctx, c.args[0])
 		}),
 	}.command(s)
-	cmd.MarkFlagsMutuallyExclusive("id", "email")
-	cmd.MarkFlagsOneRequired("id", "email")
-	return cmd
 }
 
 // filterSize is how many customers one request selects, so that its URL stays short.

@@ -38,7 +38,7 @@ The service can neither change nor delete an event.`,
 	}
 	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin")
 	_ = cmd.MarkFlagRequired("from-file") // the flag exists
-	return s.creating(cmd, func(cmd *cobra.Command, _ []string) (definitions.List, error) {
+	return s.creating(cmd, func(cmd *cobra.Command, _ []string) ([]messaging.EventCreateParams, error) {
 		data, err := readInput(cmd, file)
 		if err != nil {
 			return nil, err
@@ -71,13 +71,13 @@ not matter.`,
   messaging -p sandbox event apply events.json`,
 		Args: cobra.ExactArgs(1),
 	}
-	s.creating(cmd, func(cmd *cobra.Command, args []string) (definitions.List, error) {
+	s.creating(cmd, func(cmd *cobra.Command, args []string) ([]messaging.EventCreateParams, error) {
 		return readDefinitions(cmd, args[0])
 	})
 	cmd.Flags().BoolVar(&check, "check", false, "compare the events with those of the account; create nothing")
 	cmd.MarkFlagsMutuallyExclusive("check", "dry-run")
 	cmd.MarkFlagsMutuallyExclusive("check", "confirm")
-	compare := list[definitions.Comparison]{table: comparisonTable, rows: compareWithFile}.command(s)
+	compare := list[definitions.Comparison]{table: comparisonTable, rows: compareWithFile}
 	create, fields := cmd.RunE, s.fields[cmd]
 	s.prints(cmd, func() []string {
 		if check {
@@ -89,15 +89,15 @@ not matter.`,
 		if !check {
 			return create(cmd, args)
 		}
-		compare.SetContext(cmd.Context())
-		compare.SetIn(cmd.InOrStdin())
-		return compare.RunE(compare, args)
+		ctx, end := s.limited(cmd.Context())
+		defer end()
+		return compare.write(call{s, ctx, cmd, args})
 	}
 	return cmd
 }
 
 // creating completes a command that creates the events that read returns.
-func (s *settings) creating(cmd *cobra.Command, read func(*cobra.Command, []string) (definitions.List, error)) *cobra.Command {
+func (s *settings) creating(cmd *cobra.Command, read func(*cobra.Command, []string) ([]messaging.EventCreateParams, error)) *cobra.Command {
 	var flags confirm.Flags
 	flags.Add(cmd.Flags())
 	s.printsOf(cmd, &flags, eventTable.Fields)
@@ -138,7 +138,7 @@ func compareWithFile(c call) iter.Seq2[definitions.Comparison, error] {
 		err = exit.With(exit.Drift, "the account differs from %s: %d missing, %d different", c.args[0], len(missing), len(different))
 	}
 	return func(yield func(definitions.Comparison, error) bool) {
-		for row := range ofSlice(compared, nil) {
+		for _, row := range compared {
 			if !yield(row, nil) {
 				return
 			}
@@ -149,7 +149,7 @@ func compareWithFile(c call) iter.Seq2[definitions.Comparison, error] {
 	}
 }
 
-func readDefinitions(cmd *cobra.Command, path string) (definitions.List, error) {
+func readDefinitions(cmd *cobra.Command, path string) ([]messaging.EventCreateParams, error) {
 	data, err := readInput(cmd, path)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func readDefinitions(cmd *cobra.Command, path string) (definitions.List, error) 
 type creation struct {
 	*settings
 	client           *messaging.Client
-	wanted           definitions.List
+	wanted           []messaging.EventCreateParams
 	present, missing []definitions.Comparison
 	rows             *output.Rows[messaging.Event]
 	created          int
@@ -173,7 +173,7 @@ type creation struct {
 
 // createEvents creates the events of a list that the account does not have, after the
 // operator has confirmed it, and prints all of them.
-func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wanted definitions.List) error {
+func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wanted []messaging.EventCreateParams) error {
 	if err := flags.Check(); err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (c *creation) compare(ctx context.Context) error {
 	defer end()
 	compared, err := definitions.Compare(c.wanted, allEvents(ctx, c.client))
 	if err != nil {
-		return asRead(err)
+		return err
 	}
 	var all []error
 	for _, row := range definitions.With(compared, definitions.Differs) {
@@ -289,9 +289,7 @@ func (c *creation) lookUp(ctx context.Context, i int, lost error) error {
 // prepareEvents prepares the creation of events.
 func prepareEvents(missing []definitions.Comparison) (prepared []*messaging.Prepared, err error) {
 	for _, each := range missing {
-		params := each.Wanted
-		params.Parameters = append([]messaging.EventParameter{}, params.Parameters...) // never nil
-		one, err := params.Prepare()
+		one, err := each.Wanted.Prepare()
 		if err != nil {
 			return nil, fmt.Errorf("event %q: %w", each.Event, err)
 		}

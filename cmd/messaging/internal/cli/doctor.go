@@ -137,7 +137,7 @@ func checkService(ctx context.Context, service *profile.Service) []finding {
 	began := time.Now()
 	page, err := client.Events.List(ctx, messaging.EventListParams{PerPage: 1})
 	if err != nil {
-		return []finding{{Check: "response", err: asRead(err)}}
+		return []finding{{Check: "response", err: err}}
 	}
 	took := time.Since(began).Round(time.Millisecond)
 	responds := finding{Check: "response", Detail: fmt.Sprintf("the service accepts the key, and took %v", took)}

@@ -67,7 +67,7 @@ func askForVariables(cmd *cobra.Command, flags *remoteFlags) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.PrintErrf("sandbox %s: %s\n", box.URL, describeSandbox(found))
+	cmd.PrintErrf("sandbox %s: process %d, started %s\n", box.URL, found.PID, found.Started.Local().Format("2006-01-02 15:04:05 MST"))
 	return []string{box.Service(found), found.Key, box.URL}, nil
 }
 

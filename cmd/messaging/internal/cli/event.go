@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"regexp"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 var eventTable = output.Table[messaging.Event]{
@@ -69,25 +67,16 @@ func allEvents(ctx context.Context, client *messaging.Client) iter.Seq2[messagin
 	return client.Events.All(ctx, messaging.EventListParams{PerPage: pageSize})
 }
 
-var idForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-
-// findEvent returns the event with a name or an id. If there is none, the error has the nearest name.
+// findEvent returns the event with a name or an id.
 func findEvent(ctx context.Context, client *messaging.Client, nameOrID string) (*messaging.Event, error) {
-	if !idForm.MatchString(nameOrID) {
-		found, err := client.Events.GetByName(ctx, nameOrID)
-		if !errors.Is(err, messaging.ErrEventNotFound) {
-			return found, err
-		}
+	found, err := client.Events.GetByName(ctx, nameOrID)
+	if !errors.Is(err, messaging.ErrEventNotFound) {
+		return found, err
 	}
-	var names []string
 	for event, err := range allEvents(ctx, client) {
 		if err != nil || event.ID == nameOrID {
 			return &event, err
 		}
-		names = append(names, event.Name)
-	}
-	if nearest := words.Nearest(nameOrID, names); nearest != "" {
-		return nil, exit.With(exit.NotFound, "no such event: %s; did you mean %s?", nameOrID, nearest)
 	}
 	return nil, exit.With(exit.NotFound, "no such event: %s", nameOrID)
 }

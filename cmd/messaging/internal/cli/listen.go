@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"strconv"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -40,27 +39,20 @@ func tokenToListen(cmd *cobra.Command, flags sandboxFlags) (string, error) {
 // listenTwice listens for the service and for the inspector.
 func listenTwice(flags sandboxFlags) (api, ui net.Listener, err error) {
 	host := cmp.Or(flags.listen, loopback)
-	if api, err = listen("service", "--api-port", host, flags.apiPort, flags.uiPort); err != nil {
+	if api, err = listen("--api-port", host, flags.apiPort); err != nil {
 		return nil, nil, err
 	}
-	if ui, err = listen("inspector", "--ui-port", host, flags.uiPort, flags.uiPort); err != nil {
-		_ = api.Close()
-		return nil, nil, err
+	if ui, err = listen("--ui-port", host, flags.uiPort); err != nil {
+		return nil, nil, errors.Join(err, api.Close())
 	}
 	return api, ui, nil
 }
 
-// listen listens on a port. A port that is taken is an error: on the next port, programs
-// would keep using the other sandbox. If it is one with the same port for its inspector, the
-// error says which.
-func listen(what, flag, host string, port, uiPort int) (net.Listener, error) {
+// listen listens on a port. A port that is taken is an error: on the next port, programs would keep using the other sandbox.
+func listen(flag, host string, port int) (net.Listener, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, exit.With(exit.Unexpected, "port %d for the %s is taken%s; pass %s to choose another, or 0 for any free port",
-			port, what, holder(uiPort, port), flag)
-	case err != nil:
-		return nil, exit.With(exit.Unexpected, "cannot listen for the %s: %w", what, err)
+	if err != nil {
+		return nil, exit.With(exit.Unexpected, "%w; pass %s to choose another port, or 0 for any free one", err, flag)
 	}
 	return listener, nil
 }

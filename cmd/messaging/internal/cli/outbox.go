@@ -16,26 +16,24 @@ import (
 )
 
 func newOutbox(s *settings) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "outbox",
-		Short: "Trigger an event for every row of a file, at most once",
-		Long: `Trigger an event for every row of a file, at most once.
+	l := &ledgerFlag{settings: s}
+	cmd := group("outbox", "Trigger an event for every row of a file, at most once",
+		newOutboxImport(l), newOutboxRun(l), newOutboxStatus(l), newOutboxList(l), newOutboxShow(l),
+		newOutboxResend(l), newOutboxDismiss(l), newOutboxQuarantine(l), newOutboxPause(l), newOutboxResume(l))
+	cmd.Long = `Trigger an event for every row of a file, at most once.
 
 "import" writes the triggers to an outbox, and "run" sends them. Both can be killed at any
 moment: run the same command again, and it goes on. Whatever cannot be known after a crash
 is unclear, and is not sent again until you say so with "resend".
 
 The outbox is a SQLite file, which --ledger names, or the Postgres database of
-` + ledger.Variable + `. After it was restored from a backup, call "quarantine" first.`,
-		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order --dry-run
+` + ledger.Variable + `. After it was restored from a backup, call "quarantine" first.`
+	cmd.Example = `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" \
+    --key-column order --dry-run
   messaging -p sandbox outbox run --ledger orders.db --until-empty
   messaging outbox status --ledger orders.db
-  messaging outbox list --ledger orders.db --state unclear`,
-	}
-	l := &ledgerFlag{settings: s}
+  messaging outbox list --ledger orders.db --state unclear`
 	cmd.PersistentFlags().StringVar(&l.path, "ledger", "", "the `file` of the outbox; default: the database of "+ledger.Variable)
-	cmd.AddCommand(newOutboxImport(l), newOutboxRun(l), newOutboxStatus(l), newOutboxList(l), newOutboxShow(l),
-		newOutboxResend(l), newOutboxDismiss(l), newOutboxQuarantine(l), newOutboxPause(l), newOutboxResume(l))
 	return cmd
 }
 

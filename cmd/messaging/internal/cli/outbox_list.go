@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
@@ -137,24 +136,15 @@ func shortError(e entry) string {
 
 func newOutboxList(l *ledgerFlag) *cobra.Command {
 	flags := filterFlags{states: allStates}
-	var page outbox.Filter
 	cmd := list[entry]{
 		use: "list", short: "List entries",
 		example: `  messaging outbox list --ledger orders.db --state unclear
-  messaging outbox list --ledger orders.db --state rejected --error-contains 422 --json=key,error
-  messaging outbox list --ledger orders.db --after 1000 --limit 50`,
-		flags: func(f *pflag.FlagSet) {
-			f.Int64Var(&page.After, "after", 0, "begin after the entry with this `id`")
-			f.IntVar(&page.Limit, "limit", 0, "list at most this many; 0 means all")
-		},
+  messaging outbox list --ledger orders.db --state rejected --error-contains 422 --json=key,error`,
 		table: entryTable,
 		rows: func(c call) iter.Seq2[entry, error] {
 			filter, err := flags.filter()
 			if err != nil {
 				return failed[entry](err)
-			}
-			if filter.After, filter.Limit = page.After, page.Limit; page.After < 0 || page.Limit < 0 {
-				return failed[entry](exit.With(exit.Usage, "--after and --limit must not be negative"))
 			}
 			return l.entries(c, filter)
 		},

@@ -20,6 +20,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -83,7 +84,7 @@ func (flags *runFlags) options(service *profile.Service) ([]outbox.Option, error
 	options := []outbox.Option{
 		outbox.WithInFlight(flags.inFlight),
 		outbox.WithKeepSettled(0), // a row that was sent must not be sent again by a later import
-		outbox.WithLogger(slog.New(notices{flags.printer})),
+		outbox.WithLogger(slog.New(slog.NewTextHandler(flags.printer.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))),
 	}
 	limit := service.Rate
 	if flags.rate != "" {
@@ -189,10 +190,8 @@ func (d *delivery) untilNothingIsPending(ctx context.Context) (paused bool, err 
 		began := time.Now()
 		counts, err := d.outbox.Counts(ctx)
 		left := counts.Pending + counts.Sending
-		if err == nil && left > 0 && counts.Sending == 0 && len(counts.Paused) > 0 {
-			running := slices.DeleteFunc(slices.Clone(allOperations), func(name string) bool { return slices.Contains(counts.Paused, name) })
-			left, err = pendingOf(ctx, d.outbox, running)
-			paused = left == 0
+		if left > 0 && counts.Sending == 0 && slices.Contains(counts.Paused, service.TriggerEvent.Name) { // all that an import adds
+			paused, left = true, 0
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -271,21 +270,3 @@ func countOf(c outbox.Counts, state outbox.State) int {
 	return map[outbox.State]int{outbox.Pending: c.Pending, outbox.Sending: c.Sending, outbox.Accepted: c.Accepted,
 		outbox.Rejected: c.Rejected, outbox.Unclear: c.Unclear, outbox.Dismissed: c.Dismissed}[state]
 }
-
-// notices writes a line for each warning of an outbox, which uses neither groups nor attributes of a logger.
-type notices struct{ printer *output.Printer }
-
-func (notices) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
-
-func (n notices) Handle(_ context.Context, r slog.Record) error {
-	text := strings.TrimPrefix(r.Message, "outbox: ")
-	r.Attrs(func(a slog.Attr) bool {
-		text += "; " + a.String()
-		return true
-	})
-	n.printer.Line("%s", text)
-	return nil
-}
-
-func (n notices) WithAttrs([]slog.Attr) slog.Handler { return n }
-func (n notices) WithGroup(string) slog.Handler      { return n }

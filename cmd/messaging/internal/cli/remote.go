@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -121,25 +120,4 @@ func newDump() *cobra.Command {
 		return err
 	}
 	return cmd
-}
-
-// describeSandbox writes which sandbox one is.
-func describeSandbox(found remote.Access) string {
-	return fmt.Sprintf("process %d, started %s, %s", found.PID, found.Started.Local().Format("2006-01-02 15:04:05 MST"),
-		cmp.Or(strings.TrimSuffix("seed "+found.Seed, "seed "), "no seed"))
-}
-
-// holder returns which sandbox holds a port, as a remark for an error, or "".
-func holder(uiPort, port int) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-	defer cancel()
-	box, err := remote.New(fmt.Sprintf("http://%s:%d", loopback, uiPort), "")
-	if err != nil {
-		return ""
-	}
-	found, err := box.Access(ctx)
-	if err != nil || port != uiPort && found.Port != fmt.Sprint(port) {
-		return ""
-	}
-	return fmt.Sprintf(" by another sandbox (%s)", describeSandbox(found))
 }

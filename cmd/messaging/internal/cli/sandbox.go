@@ -11,11 +11,9 @@ import (
 	"math"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -44,7 +42,6 @@ type sandboxFlags struct {
 	startID           string
 	listen, tokenFile string
 	allowHosts        []string
-	open              bool
 }
 
 func newSandbox(s *settings) *cobra.Command {
@@ -61,6 +58,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
   eval "$(messaging sandbox env)" && ./shop     # in another shell: point a program at it
   messaging sandbox fault answer_lost --op %q
   messaging sandbox wait op:trigger to:ada@example.com`, service.TriggerEvent.Name),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSandbox(cmd, flags) },
 	}
 	f := cmd.Flags()
@@ -79,7 +77,6 @@ The addresses are written to stderr, and then three export lines for a shell to 
 		"`file` with the token for --listen; default: that of $"+remote.TokenVariable+", or a new one")
 	f.StringSliceVar(&flags.allowHosts, "allow-host", nil,
 		"accept this host `name` too, such as that of a container; NAME:PORT if its port differs")
-	f.BoolVar(&flags.open, "open", false, "open the inspector in the browser")
 	cmd.AddCommand(newEnv(), newReset(s), newFault(s), newMark(), newWait(s), newDump())
 	return cmd
 }
@@ -114,7 +111,7 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr(), AllowHosts: flags.allowHosts, Token: token})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ui) }()
-	if err := announce(cmd, flags.open, []string{urlOf(api.Addr()), box.APIKey(), urlOf(ui.Addr())}); err != nil {
+	if err := announce(cmd, []string{urlOf(api.Addr()), box.APIKey(), urlOf(ui.Addr())}); err != nil {
 		shutDown(server)
 		return err
 	}
@@ -131,11 +128,8 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 }
 
 // announce writes the values of the variables that point programs at the sandbox.
-func announce(cmd *cobra.Command, open bool, values []string) error {
+func announce(cmd *cobra.Command, values []string) error {
 	cmd.PrintErrf("service    %s\ninspector  %s\n", values[0], values[2])
-	if open {
-		openBrowser(cmd, values[2])
-	}
 	return shells["posix"].write(cmd, values)
 }
 
@@ -231,14 +225,4 @@ func parseBytes(s string) (int64, error) {
 		return 0, strconv.ErrRange
 	}
 	return n << shift, err
-}
-
-func openBrowser(cmd *cobra.Command, url string) {
-	command := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
-	if command == nil {
-		command = []string{"xdg-open"}
-	}
-	if err := exec.Command(command[0], append(command[1:], url)...).Start(); err != nil {
-		cmd.PrintErrln("cannot open the browser:", err)
-	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // settings are the flags that every command has.
@@ -32,66 +30,27 @@ type settings struct {
 	carriedOut bool            // something was sent and accepted
 }
 
-// keyFlags are the names of flags that would show a key to other users. They exist to say so.
-var keyFlags = []string{"api-key", "key", "token"}
-
-// clearFlagError says which flag was probably meant.
-func clearFlagError(cmd *cobra.Command, err error) error {
-	if args := cmd.Flags().Args(); cmd.Annotations[isGroup] != "" && len(args) > 0 {
-		return unknownCommand(cmd, args[0]) // whose flag it is
-	}
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !unknown {
-		return err
-	}
-	if name == "yes" {
-		return fmt.Errorf("%w; in a script, pass --confirm with the digest that --dry-run prints", err)
-	}
-	var names []string
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-		if !flag.Hidden {
-			names = append(names, flag.Name)
-		}
-	})
-	if nearest := words.Nearest(name, names); nearest != "" {
-		return fmt.Errorf("%w; did you mean --%s?", err, nearest)
-	}
-	return err
-}
-
 func (s *settings) add(set *pflag.FlagSet) {
 	set.StringVarP(&s.profile, "profile", "p", "", "profile of the service: sandbox, or a `name` of the configuration file")
 	set.DurationVar(&s.timeout, "timeout", 0, "time limit for reading, and for one send; 0 means none")
 	s.output.Add(set)
-	for _, name := range keyFlags {
-		_ = set.String(name, "", "")
-		_ = set.MarkHidden(name) // the flag exists
-	}
 }
 
 // begin runs before each command.
 func (s *settings) begin(cmd *cobra.Command, _ []string) error {
-	for _, name := range keyFlags {
-		if flag := cmd.InheritedFlags().Lookup(name); flag != nil && flag.Changed {
-			return exit.With(exit.Usage, "--%s is not supported: other users see it in the list of processes, "+
-				"and the shell keeps it in its history; rotate the key, and put the new one where key_command or key_file of a profile finds it", name)
+	s.printer = output.New(s.output, cmd.OutOrStdout(), cmd.ErrOrStderr(), os.LookupEnv)
+	if fields := s.fields[cmd]; fields != nil {
+		if err := s.printer.CheckFields(fields()); err != nil {
+			return err
 		}
-	}
-	if err := checkNotEmpty(cmd); err != nil {
+	} else if err := s.printer.CheckFields(nil); err != nil {
 		return err
 	}
-	if s.timeout < 0 {
-		return exit.With(exit.Usage, "--timeout must not be negative")
+	if err := errors.Join(checkNotEmpty(cmd), cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
+		return err
 	}
-	s.printer = output.New(s.output, cmd.OutOrStdout(), cmd.ErrOrStderr(), os.LookupEnv)
-	fields, declared := s.fields[cmd]
-	switch {
-	case !declared:
-		return s.printer.CheckFields(nil)
-	case fields == nil: // the response has them
-		return nil
-	}
-	return s.printer.CheckFields(fields())
+	s.running = true
+	return nil
 }
 
 // prints sets the fields that --json can choose for a command. They are checked before the command does anything; a

@@ -190,7 +190,7 @@ func TestScreensAreNotControlledByTextOfTheService(t *testing.T) {
 	inspector := &remoteFlags{url: o.sandbox.variables["MESSAGING_SANDBOX_URL"]}
 	_, err := inspector.call(t.Context(), "POST", "/api/seed", json.RawMessage(hostile))
 	require.NoError(t, err)
-	s := o.openScreen(200, 50, nil, "-p", "sandbox", "customer", "get", "--email", "eve@example.com")
+	s := o.openScreen(200, 50, nil, "-p", "sandbox", "customer", "get", "eve@example.com")
 	s.end(0)
 	s.compare("hostile")
 	assert.NotContains(t, s.tmux("display-message", "-p", "#{pane_title}"), "owned")

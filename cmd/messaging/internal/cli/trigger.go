@@ -23,7 +23,7 @@ type trigger struct {
 	confirm         confirm.Flags
 	email, customer string
 	texts, jsons    []string
-	again, example  bool
+	again           bool
 }
 
 func newEventTrigger(s *settings) *cobra.Command {
@@ -32,10 +32,9 @@ func newEventTrigger(s *settings) *cobra.Command {
 		Use:   "trigger NAME|ID",
 		Short: "Trigger an event for one customer",
 		Long: `Trigger an event for one customer. The values are checked against the event
-definition before anything is sent. --example prints a command with every parameter.`,
-		Example: `  messaging -p sandbox event trigger 'order shipped' --example
-  messaging -p sandbox event trigger 'order shipped' --email ada@example.com \
-    -f order=A-1001 -f shipped_at=2026-01-02T15:04:05Z -F parcels=2`,
+definition before anything is sent; "event get" shows it.`,
+		Example: `  messaging -p sandbox event trigger 'order shipped' --email ada@example.com \
+    -f order=A-1001 -f shipped_at=2026-01-02T15:04:05Z -F parcels=2 --dry-run`,
 		Args: cobra.ExactArgs(1),
 	}
 	f := cmd.Flags()
@@ -43,14 +42,10 @@ definition before anything is sent. --example prints a command with every parame
 	f.StringVar(&t.customer, "customer", "", "JSON `file` with the customer, whom the service creates or updates; - for stdin")
 	f.StringArrayVarP(&t.texts, "field", "f", nil, "value that is a text: `name=text`")
 	f.StringArrayVarP(&t.jsons, "json-field", "F", nil, "value in JSON, such as a number: `name=json`")
-	f.BoolVar(&t.example, "example", false, "print a command that triggers the event; send nothing")
 	t.confirm.Add(f)
 	addAgain(cmd, &t.again)
 	s.printsOf(cmd, &t.confirm, acceptedFields)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if t.example {
-			return printExample(cmd, s, args[0])
-		}
 		return t.run(cmd, s, args[0])
 	}
 	return cmd
@@ -178,32 +173,4 @@ func describeTrigger(plan *confirm.Plan, params messaging.EventTriggerParams) {
 		plan.Add("value", fmt.Sprintf("%s = %v", name, value))
 	}
 	plan.Add("when", "NOW")
-}
-
-// exampleValues are values for the types of parameters.
-var exampleValues = map[messaging.ParameterType]string{
-	messaging.ParameterText: "-f %s=text", messaging.ParameterNumeric: "-F %s=1", messaging.ParameterTimestamp: "-f %s=2026-01-02T15:04:05Z"}
-
-// printExample prints a command that triggers an event with all of its values.
-func printExample(cmd *cobra.Command, s *settings, nameOrID string) error {
-	ctx, end := s.limited(cmd.Context())
-	defer end()
-	client, err := call{settings: s, ctx: ctx}.client()
-	if err != nil {
-		return err
-	}
-	event, err := findEvent(ctx, client, nameOrID)
-	if err != nil {
-		return err
-	}
-	args := []string{"event", "trigger", event.Name, "--email", "ada@example.com"}
-	for _, p := range event.Parameters {
-		form := exampleValues[p.Type]
-		if form == "" {
-			form = `-F %s=null`
-		}
-		flag, value, _ := strings.Cut(fmt.Sprintf(form, p.Name), " ")
-		args = append(args, flag, value)
-	}
-	return s.printer.Text(s.command(args...))
 }

@@ -29,8 +29,7 @@ GET /api/requests/NUMBER of the inspector has the headers and the bodies; NUMBER
 the "number" of the summary.
 
 A request that has already arrived matches too, if it came after the last mark or
-reset; its age is printed to stderr. To begin later, pass --after with the
-number of the last request that you have seen. The exit code is 11 if no request
+reset. To begin later, pass --after with the number of the last request that you have seen. The exit code is 11 if no request
 matches in time; stderr then says how many came, and which is the nearest.
 
 With --count 3, wait prints {"items": […]} with three of them, oldest first. --count 0
@@ -56,12 +55,10 @@ With a ! before it, a term must not match; a - would begin a flag.`,
 		if err != nil {
 			return err
 		}
-		began := time.Now()
 		body, err := remote.call(cmd.Context(), http.MethodGet, "/api/wait?"+query.Encode(), nil)
 		if err != nil {
 			return err
 		}
-		s.printAge(body, began)
 		return s.printRequests(body)
 	}
 	return cmd
@@ -104,24 +101,4 @@ func (f *waitFlags) query(terms []string, counted bool) (url.Values, error) {
 		query.Set("count", strconv.Itoa(f.count))
 	}
 	return query, nil
-}
-
-// printAge writes how old the matches are that had arrived before the wait began.
-func (s *settings) printAge(body []byte, began time.Time) {
-	type request struct {
-		Number int
-		At     time.Time
-	}
-	var found struct {
-		request
-		Items []request
-	}
-	if json.Unmarshal(body, &found) != nil {
-		return
-	}
-	for _, match := range append(found.Items, found.request) {
-		if match.Number > 0 && match.At.Before(began) {
-			s.printer.Note("request %d came %v before this wait", match.Number, began.Sub(match.At).Round(time.Millisecond))
-		}
-	}
 }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 // State is how an event of a file stands in the account.
@@ -34,7 +36,7 @@ func With(all []Comparison, wanted State) []Comparison {
 }
 
 // Compare compares events with those of an account.
-func Compare(wanted List, account iter.Seq2[messaging.Event, error]) (all []Comparison, err error) {
+func Compare(wanted []messaging.EventCreateParams, account iter.Seq2[messaging.Event, error]) (all []Comparison, err error) {
 	byName := make(map[string][]messaging.Event)
 	for event, err := range account {
 		if err != nil {
@@ -62,4 +64,31 @@ func Compare(wanted List, account iter.Seq2[messaging.Event, error]) (all []Comp
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// differences returns why an event of an account cannot be triggered as wanted describes it.
+// As for [messaging.EventsService.Ensure], descriptions and additional optional parameters
+// do not matter.
+func differences(wanted messaging.EventCreateParams, account messaging.Event) (list []string) {
+	named := func(name string, parameters []messaging.EventParameter) int {
+		return slices.IndexFunc(parameters, func(p messaging.EventParameter) bool { return p.Name == name })
+	}
+	for _, p := range wanted.Parameters {
+		i := named(p.Name, account.Parameters)
+		if i < 0 {
+			list = append(list, fmt.Sprintf("parameter %s is missing in the account", visible.Quote(p.Name)))
+			continue
+		}
+		if found := account.Parameters[i]; !strings.EqualFold(string(found.Type), string(p.Type)) {
+			list = append(list, fmt.Sprintf("parameter %s is %s in the account, not %s", visible.Quote(p.Name), found.Type, p.Type))
+		} else if found.Required && !p.Required {
+			list = append(list, fmt.Sprintf("parameter %s is required in the account", visible.Quote(p.Name)))
+		}
+	}
+	for _, p := range account.Parameters {
+		if p.Required && named(p.Name, wanted.Parameters) < 0 {
+			list = append(list, fmt.Sprintf("the account requires another parameter, %s", visible.Quote(p.Name)))
+		}
+	}
+	return list
 }

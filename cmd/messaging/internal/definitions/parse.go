@@ -1,7 +1,7 @@
+// Package definitions compares the events of a file that is committed, events.json, with those of an account.
 package definitions
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/messaging-go/messaging"
@@ -9,61 +9,36 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
-// file is the form of events.json.
-type file struct {
-	Events *[]fileEvent `json:"events"`
-}
-
-type fileEvent struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Parameters  *[]struct {
-		Name     string `json:"name"`
-		Type     string `json:"type"`
-		Required bool   `json:"required"`
-	} `json:"parameters"`
-}
-
-// Parse parses the content of events.json, in any order and any layout. The text of the
-// error has a line for each problem, which begins with the name of the file.
-func Parse(name string, data []byte) (List, error) {
-	var read file
-	if err := strictjson.Decode(data, &read); err != nil {
+// Parse parses the content of events.json. What an event must have is checked when it is created.
+func Parse(name string, data []byte) (list []messaging.EventCreateParams, err error) {
+	var file struct {
+		Events []struct {
+			Name        string `json:"name"`
+			Description string `json:"description"`
+			Parameters  []struct {
+				Name     string                  `json:"name"`
+				Type     messaging.ParameterType `json:"type"`
+				Required bool                    `json:"required"`
+			} `json:"parameters"`
+		} `json:"events"`
+	}
+	if err := strictjson.Decode(data, &file); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if read.Events == nil {
-		return nil, fmt.Errorf("%s: events are required; write [] for none", name)
-	}
-	var list List
-	var all []error
-	first := make(map[string]int) // positions of names, from 1
-	for i, each := range *read.Events {
-		event, problems := each.definition()
-		called := "event " + visible.Quote(each.Name)
-		if each.Name == "" {
-			called = fmt.Sprintf("event %d", i+1)
-		} else if first[each.Name] > 0 {
-			problems = append(problems, fmt.Sprintf("is defined several times, as event %d and as event %d of the file", first[each.Name], i+1))
+	seen := map[string]bool{}
+	for _, each := range file.Events {
+		if seen[each.Name] {
+			return nil, fmt.Errorf("%s: event %s is defined several times", name, visible.Quote(each.Name))
 		}
-		for _, problem := range problems {
-			all = append(all, fmt.Errorf("%s: %s: %s", name, called, problem))
+		seen[each.Name] = true
+		event := messaging.EventCreateParams{Name: each.Name, Description: each.Description}
+		if each.Parameters != nil { // nil is an omission
+			event.Parameters = []messaging.EventParameter{}
 		}
-		first[each.Name] = i + 1
+		for _, p := range each.Parameters {
+			event.Parameters = append(event.Parameters, messaging.EventParameter(p))
+		}
 		list = append(list, event)
 	}
-	list.sort()
-	return list, errors.Join(all...)
-}
-
-// definition returns the definition, and what is wrong with it.
-func (e fileEvent) definition() (event messaging.EventCreateParams, problems []string) {
-	event = messaging.EventCreateParams{Name: e.Name, Description: e.Description}
-	if e.Parameters == nil {
-		return event, append(flaws(event), "parameters are required; write [] for none")
-	}
-	for _, p := range *e.Parameters {
-		event.Parameters = append(event.Parameters, messaging.EventParameter{
-			Name: p.Name, Type: messaging.ParameterType(p.Type), Required: p.Required})
-	}
-	return event, flaws(event)
+	return list, nil
 }

@@ -71,44 +71,18 @@ func (p *Printer) Object(v any) error {
 	return err
 }
 
-// JSON writes a response of the service with a line for each member or, if --json has fields
-// or --ndjson is set, for each element of a list.
+// JSON writes a response of the service, indented.
 func (p *Printer) JSON(data json.RawMessage) error {
-	if p.fields == nil && !p.ndjson {
-		text, err := encode(data)
-		if err != nil {
-			return err
-		}
-		var indented bytes.Buffer
-		if err := json.Indent(&indented, []byte(text), "", "  "); err != nil {
-			return err
-		}
-		_, err = io.WriteString(p.Out, indented.String()+"\n")
+	text, err := encode(data)
+	if err != nil {
 		return err
 	}
-	var list []json.RawMessage
-	isList := json.Unmarshal(data, &list) == nil
-	if !isList {
-		list = []json.RawMessage{data}
-	}
-	var names []string
-	for _, each := range list {
-		names = append(names, fieldsOf(each)...)
-	}
-	slices.Sort(names)
-	if err := p.CheckFields(slices.Compact(names)); err != nil {
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, []byte(text), "", "  "); err != nil {
 		return err
 	}
-	if !isList {
-		return p.Object(data)
-	}
-	rows := written{p: p}
-	for _, each := range list {
-		if rows.err == nil {
-			rows.writeObject(each)
-		}
-	}
-	return rows.Close()
+	_, err = fmt.Fprintln(p.Out, indented.String())
+	return err
 }
 
 // Picked returns the JSON of a value, with the fields of --json alone.

@@ -9,7 +9,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // Fields are the fields of a customer that a column can hold, by their names on the wire.
@@ -43,9 +42,6 @@ func checkHeader(header []rows.Field) error {
 }
 
 func unknown(field rows.Field) *rows.Problem {
-	if meant := words.Nearest(strings.TrimSpace(field.Name), Fields); meant != "" {
-		return field.Problem("is no field of a customer; did you mean %s?", meant)
-	}
 	return field.Problem("is no field of a customer; must be one of %s", strings.Join(Fields, ", "))
 }
 

@@ -18,9 +18,9 @@ func TestDemoSeedHasEveryKind(t *testing.T) {
 
 func TestSeedErrorsNameTheLineOrTheRecord(t *testing.T) {
 	for name, test := range map[string]struct{ seed, want string }{
-		"an unknown key": {"{\n\"customer\": []}", `line 2: unknown field "customer"; did you mean customers?`},
+		"an unknown key": {"{\n\"customer\": []}", `line 2: unknown field "customer"; must be customers, events`},
 		"an unknown key of a record": {"{\"customers\": [\n{\"email\": \"a@b.test\"},\n{\n\"emial\": \"a@b.test\"}]}",
-			`line 4: unknown field "emial"; did you mean email?`},
+			`line 4: unknown field "emial"; must be customer_id,`},
 		"no identifier": {`{"customers": [{"email":"a@b.test"},{"first_name": "Ada"}]}`,
 			"customers.1: a customer_id or an email is required"},
 		"a nameless event":           {`{"events":[{}]}`, "events.0: a name is required"},
@@ -31,7 +31,7 @@ func TestSeedErrorsNameTheLineOrTheRecord(t *testing.T) {
 		"a field of another kind":    {"{\"customers\":[{\"customer_id\":\"1\",\n\"email\": 5}]}", "line 2: customers.email must be a string"},
 		"an unknown key of a parameter": {
 			"{\"events\":[{\"name\":\"n\",\"parameters\":[\n{\"name\":\"p\",\"type\":\"text\",\n\"requierd\":true}]}]}",
-			`line 3: unknown field "requierd"; did you mean required?`},
+			`line 3: unknown field "requierd"; must be name, type or required`},
 		"an invalid time":     {`{"customers":[{"email":"a@b.test","updated_at":"yesterday"}]}`, "customers.0: updated_at: cannot be read"},
 		"an invalid address":  {`{"customers":[{"email":"a"}]}`, "customers.0: email: is not an email address"},
 		"an id that is there": {`{"events":[{"id":"e","name":"n"},{"id":"e","name":"m"}]}`, "events.1.id: duplicates events.0"},

@@ -50,7 +50,6 @@ type Access struct {
 	StartID string    `json:"start_id"`
 	PID     int       `json:"pid"`
 	Started time.Time `json:"started"`
-	Seed    string    `json:"seed"`
 }
 
 // Access asks a sandbox which one it is.

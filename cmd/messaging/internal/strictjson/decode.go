@@ -92,7 +92,7 @@ func checkObject(decoder *json.Decoder, t reflect.Type) error {
 		case seen[key]:
 			return fmt.Errorf("%q is there already", key)
 		case fields != nil && !known:
-			return unknownKey(key, names)
+			return fmt.Errorf("unknown field %q; must be %s", key, words.List(names, "or"))
 		case fields == nil:
 			field = elementOf(t)
 		}
@@ -103,13 +103,6 @@ func checkObject(decoder *json.Decoder, t reflect.Type) error {
 	}
 	_, err := decoder.Token()
 	return err
-}
-
-func unknownKey(key string, names []string) error {
-	if nearest := words.Nearest(key, names); nearest != "" {
-		return fmt.Errorf("unknown field %q; did you mean %s?", key, nearest)
-	}
-	return fmt.Errorf("unknown field %q; must be %s", key, words.List(names, "or"))
 }
 
 // elementOf returns the type of the elements of a slice or a map.
