@@ -117,8 +117,8 @@
 // the step is that of the failure before the wait.
 //
 // Redirects are not followed. With your own transport, the rows about the connection apply
-// only if it fails before it reads the body. Which failures are retried may change in a
-// minor version.
+// only if it fails before it reads the body; of a read, which has none, the delivery is then
+// unknown. Which failures are retried may change in a minor version.
 //
 // # Iteration
 //
