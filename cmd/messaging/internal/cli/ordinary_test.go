@@ -46,11 +46,7 @@ func ordinarily(t *testing.T, what string, args ...string) {
 
 func TestOrdinaryDataIsSentWithoutAWord(t *testing.T) {
 	o := newOperator(t)
-	for _, variable := range o.env() {
-		name, value, _ := strings.Cut(variable, "=")
-		t.Setenv(name, value)
-	}
-	t.Chdir(o.folder)
+	o.inProcess()
 	require.GreaterOrEqual(t, len(ordinaryTexts), 40)
 	require.GreaterOrEqual(t, len(ordinaryNames), 30)
 	require.GreaterOrEqual(t, len(ordinaryOrders), 30)

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger/ledgertest"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -71,22 +73,22 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-// demoService is a service with an event, and with the time that a request takes.
-func demoService(t *testing.T, op string, takes time.Duration) *messagingtest.Server {
+// demoService is a service with an event, and with the time that a trigger takes.
+func demoService(t *testing.T, takes time.Duration) *messagingtest.Server {
 	t.Helper()
 	service := messagingtest.NewServer(t)
 	parameters := []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText, Required: true},
 		{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true}, {Name: "parcels", Type: messaging.ParameterNumeric}}
 	service.AddEvents(messaging.Event{ID: "5eed0000-0000-4000-8000-000000000001", Name: "order shipped", Parameters: parameters})
-	service.Fail(op, math.MaxInt, messagingtest.Slow(takes))
+	service.Fail("trigger event", math.MaxInt, messagingtest.Slow(takes))
 	return service
 }
 
 func TestAKilledImportAndAKilledRunGoOnAndTriggerNoRowTwice(t *testing.T) {
 	const rows = 3000
-	service := demoService(t, "trigger event", 5*time.Millisecond)
+	service := demoService(t, 5*time.Millisecond)
 	folder := t.TempDir()
-	file, ledger := filepath.Join(folder, "orders.csv"), filepath.Join(folder, "orders.db")
+	file, db := filepath.Join(folder, "orders.csv"), filepath.Join(folder, "orders.db")
 	var content strings.Builder
 	content.WriteString("email,order,shipped_at\n")
 	for i := range rows {
@@ -94,12 +96,12 @@ func TestAKilledImportAndAKilledRunGoOnAndTriggerNoRowTwice(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(file, []byte(content.String()), 0o600))
 
-	imported := []string{"outbox", "import", "--ledger", ledger, "--from", file, "--event", "order shipped", "--max-recipients", "3000"}
+	imported := []string{"outbox", "import", "--ledger", db, "--from", file, "--event", "order shipped", "--max-recipients", "3000"}
 	digest := strings.TrimSpace(runProgram(t, service, append(imported, "--dry-run")...))
 	imported = append(imported, "--confirm", digest)
 	kills := 0
 	for _, written := range []int64{0, 1, 500_000} { // a thousand rows are about 600 KB
-		if killWhen(t, service, func() bool { return sizeOf(ledger)+sizeOf(ledger+"-wal") >= written }, imported...) {
+		if killWhen(t, service, func() bool { return sizeOf(db)+sizeOf(db+"-wal") >= written }, imported...) {
 			break // it was faster than this test
 		}
 		kills++
@@ -111,29 +113,19 @@ func TestAKilledImportAndAKilledRunGoOnAndTriggerNoRowTwice(t *testing.T) {
 	for ; len(service.Triggers()) < rows/2; kills++ { // the last ones would wait until the claims of killed runs end
 		until := len(service.Triggers()) + 1 + rand.IntN(300)
 		if killWhen(t, service, func() bool { return len(service.Triggers()) >= until },
-			"outbox", "run", "--ledger", ledger, "--until-empty") {
+			"outbox", "run", "--ledger", db, "--until-empty") {
 			break
 		}
 	}
 	assert.Greater(t, kills, 1, "it was never killed in the middle")
-	compareWithService(t, service, ledger, rows)
-}
 
-func outboxStatus(t *testing.T, service *messagingtest.Server, ledger string) (found map[string]any) {
-	t.Helper()
-	require.NoError(t, json.Unmarshal([]byte(runProgram(t, service, "outbox", "status", "--ledger", ledger, "--json")), &found))
-	return found
-}
-
-// compareWithService compares what the outbox says with what the service did.
-func compareWithService(t *testing.T, service *messagingtest.Server, ledger string, rows int) {
-	t.Helper()
 	triggered := map[string]int{}
 	for _, trigger := range service.Triggers() {
 		triggered[trigger.Params.Email]++
 		assert.Equal(t, 1, triggered[trigger.Params.Email], "%s was triggered twice", trigger.Params.Email)
 	}
-	counts := outboxStatus(t, service, ledger)
+	var counts map[string]any
+	require.NoError(t, json.Unmarshal([]byte(runProgram(t, service, "outbox", "status", "--ledger", db, "--json")), &counts))
 	accepted, open := int(counts["accepted"].(float64)), int(counts["unclear"].(float64)+counts["sending"].(float64))
 	assert.Equal(t, rows, accepted+open+int(counts["pending"].(float64)))
 	assert.LessOrEqual(t, accepted, len(triggered))
@@ -141,38 +133,27 @@ func compareWithService(t *testing.T, service *messagingtest.Server, ledger stri
 	t.Logf("%d accepted, %d unclear or still claimed, %d triggered", accepted, open, len(triggered))
 }
 
-func TestAKilledExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
-	const customers = 30_000
-	service := demoService(t, "list customers", 10*time.Millisecond)
-	all := make([]messaging.Customer, customers)
-	for i := range all {
-		all[i] = messaging.Customer{CustomerID: fmt.Sprint(i), Email: fmt.Sprintf("c%d@example.com", i)}
+func TestOutboxInPostgresIsFilledAndSentOnce(t *testing.T) {
+	t.Setenv(ledger.Variable, ledgertest.Postgres(t))
+	service := demoService(t, time.Millisecond)
+	file := filepath.Join(t.TempDir(), "orders.csv")
+	require.NoError(t, os.WriteFile(file, []byte("email,order,shipped_at\n"+
+		"ada@example.com,A-1,2026-11-20T10:00:00Z\ngrace@example.com,A-2,2026-11-20T10:00:00Z\n"), 0o600))
+	command := []string{"outbox", "import", "--from", file, "--event", "order shipped", "--key-column", "order"}
+	for range 2 {
+		digest := strings.TrimSpace(runProgram(t, service, append(command, "--dry-run")...))
+		runProgram(t, service, append(command, "--confirm", digest)...)
 	}
-	service.AddCustomers(all...)
-	folder := t.TempDir()
-	file, whole := filepath.Join(folder, "customers.csv"), filepath.Join(folder, "whole.csv")
-	export := []string{"export", "customers", "--to", file}
-	kills := 0
-	for ; ; kills++ {
-		recorded := sizeOf(file + ".resume")
-		later := 1 + rand.IntN(100) // how much longer it may go on
-		if killWhen(t, service, func() bool {
-			if sizeOf(file+".resume") > max(recorded, 200) { // longer than its first line
-				later--
-			}
-			return later == 0
-		}, export...) {
-			break
-		}
-		require.NoFileExists(t, file)
-		export = []string{"export", "customers", "--to", file, "--resume"}
-	}
-	assert.Positive(t, kills, "it was never killed in the middle")
-	runProgram(t, service, "export", "customers", "--to", whole)
-	found, err := os.ReadFile(file)
-	require.NoError(t, err)
-	want, err := os.ReadFile(whole)
-	require.NoError(t, err)
-	assert.True(t, bytes.Equal(want, found), "the files differ")
-	assert.Equal(t, customers+1, bytes.Count(found, []byte("\n")))
+	runProgram(t, service, "outbox", "run", "--until-empty")
+	runProgram(t, service, "outbox", "run", "--until-empty")
+	assert.Len(t, service.Triggers(), 2)
+	var found map[string]any
+	require.NoError(t, json.Unmarshal([]byte(runProgram(t, service, "outbox", "status", "--json")), &found))
+	assert.EqualValues(t, 2, found["accepted"])
+	assert.Contains(t, runProgram(t, service, "outbox", "list"), "A-2")
+
+	other := messagingtest.NewServer(t)
+	var exited *exec.ExitError
+	require.ErrorAs(t, processFor(t, other, "outbox", "run", "--until-empty").Run(), &exited)
+	assert.Equal(t, 2, exited.ExitCode())
 }

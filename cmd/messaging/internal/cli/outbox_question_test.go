@@ -2,19 +2,21 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
 // asked starts a command on a terminal, which asks.
 func (o *operator) asked(args ...string) *session {
 	o.t.Helper()
-	s, err := startSession(o.folder, o.env(), "messaging", args...)
-	require.NoError(o.t, err)
+	s := o.started(nil, "messaging", args...)
 	require.True(o.t, s.expect("[y/N] "), s.text())
 	return s
 }
@@ -109,4 +111,19 @@ func TestAnOutboxIsForOneStartOfASandboxUnlessItsStartsHaveOneName(t *testing.T)
 	o.must(run...)
 	assert.Contains(t, o.get("/api/triggers"), "ada@example.com")
 	stop()
+}
+
+func TestARunThatFailsSaysWhatMayHaveBeenSent(t *testing.T) {
+	d := &delivery{runFlags: &runFlags{ledgerFlag: &ledgerFlag{settings: &settings{}, path: "my orders.db"}}}
+	removed := errors.New("count entries: orders.db was removed")
+	assert.Equal(t, removed, d.afterSome(removed), "nothing was sent")
+	d.accepted.Store(22)
+	err := d.afterSome(removed)
+	assert.Equal(t, exit.PartlyDone, exit.CodeOf(err))
+	assert.EqualError(t, err, "in this run: 22 accepted; then: count entries: orders.db was removed")
+	ended := make(chan error, 1)
+	ended <- errors.New("outbox: run: 1 outcome is not recorded")
+	err = d.afterSome(d.wait(ended))
+	assert.Equal(t, exit.Unknown, exit.CodeOf(err))
+	assert.ErrorContains(t, err, "its entry becomes unclear: messaging outbox list --ledger 'my orders.db' --state unclear")
 }

@@ -219,10 +219,6 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 	if d.untilEmpty {
 		unclear = counts.Unclear
 	}
-	if d.untilEmpty && !paused && ctx.Err() == nil && left > 0 {
-		d.printer.Warn("%s pending, which were added after the outbox was empty; to send them, run the same command again", words.Thousands(left))
-		left = 0
-	}
 	switch {
 	case unclear > 0:
 		return exit.With(exit.Unknown, "%s unclear: they may or may not have been carried out; find out, dismiss those that were, and "+
@@ -232,10 +228,10 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 	case paused:
 		return exit.With(exit.PartlyDone, "%s are not sent, because %s is paused; to go on: %s",
 			words.Thousands(left), named(counts.Paused), d.command("resume"))
-	case left > 0 && d.done() == 0:
+	case left > 0 && ctx.Err() != nil && d.done() == 0:
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
-	case left > 0:
-		return exit.With(exit.PartlyDone, "interrupted; run the same command again to go on with the remaining %s", words.Thousands(left))
+	case left > 0: // it was interrupted, or another process has added some
+		return exit.With(exit.PartlyDone, "run the same command again to go on with the remaining %s", words.Thousands(left))
 	case counts.Rejected > 0:
 		return exit.With(exit.PartlyDone, "%s rejected; to see why: %s", words.Thousands(counts.Rejected),
 			d.command("list", "--state", "rejected"))

@@ -51,6 +51,15 @@ func (o *operator) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
+// inProcess makes the process of the test that of the operator, for invoke.
+func (o *operator) inProcess() {
+	for _, variable := range o.env() {
+		name, value, _ := strings.Cut(variable, "=")
+		o.t.Setenv(name, value)
+	}
+	o.t.Chdir(o.folder)
+}
+
 // run runs the program without a terminal.
 func (o *operator) run(args ...string) (stdout, stderr string, code int) {
 	var out, err bytes.Buffer
@@ -221,13 +230,28 @@ func TestSendFromTwoTerminalsIsMadeOnce(t *testing.T) {
 	o.requireBroadcasts(1)
 }
 
+// started starts a program on a terminal.
+func (o *operator) started(env []string, name string, args ...string) *session {
+	o.t.Helper()
+	s, err := startSession(o.folder, append(o.env(), env...), name, args...)
+	require.NoError(o.t, err)
+	return s
+}
+
+// requireExit waits until the program on a terminal has ended with an exit code.
+func (o *operator) requireExit(s *session, want int) {
+	o.t.Helper()
+	code, err := s.wait()
+	require.NoError(o.t, err)
+	require.Equal(o.t, want, code, s.text())
+}
+
 // interruptedSend starts a send on a terminal, and interrupts it while it waits for the
 // response.
 func (o *operator) interruptedSend(delay string) *session {
 	o.t.Helper()
 	o.must("sandbox", "fault", "slow", "--after", delay, "--op", "send push broadcast")
-	s, err := startSession(o.folder, o.env(), "messaging", sale...)
-	require.NoError(o.t, err)
+	s := o.started(nil, "messaging", sale...)
 	require.True(o.t, s.expect("[y/N] "))
 	s.write("y\n")
 	o.awaitRequest()
@@ -238,9 +262,7 @@ func (o *operator) interruptedSend(delay string) *session {
 func TestFirstInterruptWaitsForTheResponse(t *testing.T) {
 	o := newOperator(t)
 	s := o.interruptedSend("1s")
-	code, err := s.wait()
-	require.NoError(t, err)
-	assert.Equal(t, 0, code, s.text())
+	o.requireExit(s, 0)
 	assert.Contains(t, s.text(), "waiting for the response of the send; interrupt again to stop waiting")
 	assert.Contains(t, s.text(), "accepted")
 	o.requireBroadcasts(1)
@@ -251,10 +273,8 @@ func TestSecondInterruptEndsWithUnknown(t *testing.T) {
 	s := o.interruptedSend("60s")
 	require.True(t, s.expect("interrupt again to stop waiting"))
 	s.write("^C")
-	code, err := s.wait()
-	require.NoError(t, err)
-	assert.Equal(t, 9, code, s.text())
-	_, stderr, code := o.run(append(sale, "--confirm", strings.TrimSpace(o.must(append(sale, "--dry-run")...)))...)
+	o.requireExit(s, 9)
+	stderr, code := o.confirmedSend(sale...)
 	assert.Equal(t, 2, code)
 	assert.Contains(t, stderr, "may have been carried out")
 }
@@ -267,15 +287,12 @@ func TestTypingAheadConfirmsNothing(t *testing.T) {
 		_, _ = w.Write([]byte(o.get(r.URL.Path)))
 	}))
 	defer inspector.Close()
-	s, err := startSession(o.folder, append(o.env(), "MESSAGING_SANDBOX_URL="+inspector.URL), "messaging", sale...)
-	require.NoError(t, err)
+	s := o.started([]string{"MESSAGING_SANDBOX_URL=" + inspector.URL}, "messaging", sale...)
 	s.write("y\ny\n")
 	close(typed)
 	require.True(t, s.expect("[y/N] "))
 	s.write("\n")
-	code, err := s.wait()
-	require.NoError(t, err)
-	assert.Equal(t, 2, code, s.text())
+	o.requireExit(s, 2)
 	o.requireBroadcasts(0)
 }
 
@@ -312,14 +329,11 @@ func TestWhatIsConfirmedForAnAccountIsNotSentByAnother(t *testing.T) {
 	assert.Contains(t, stderr, "not confirmed, nothing was sent")
 	assert.Regexp(t, `key          fingerprint [0-9a-f]{8}, from key_file`, stderr)
 
-	s, err := startSession(o.folder, o.env(), "messaging", send...)
-	require.NoError(t, err)
+	s := o.started(nil, "messaging", send...)
 	require.True(t, s.expect("to confirm: "), s.text())
 	o.profileOf("sandbox-of-another-account")
 	s.write("2\n")
-	code, err = s.wait()
-	require.NoError(t, err)
-	assert.Equal(t, 0, code, "it was sent with the key of the plan: %s", s.text())
+	o.requireExit(s, 0) // it was sent with the key of the plan
 	o.requireBroadcasts(1)
 }
 
@@ -330,20 +344,14 @@ func TestTimeThatPassesWhileTheQuestionWaitsIsRefused(t *testing.T) {
 	for ahead, asked := 2*time.Second, false; !asked; ahead *= 4 { // on a slow machine, the time can pass before the question
 		require.Less(t, ahead, patience)
 		at = time.Now().Add(ahead).UTC().Truncate(time.Second)
-		var err error
-		s, err = startSession(o.folder, o.env(), "messaging", append(sale, "--timezone", "UTC", "--at", at.Format(secondForm))...)
-		require.NoError(t, err)
+		s = o.started(nil, "messaging", append(sale, "--timezone", "UTC", "--at", at.Format(secondForm))...)
 		if asked = s.expect("[y/N] "); !asked {
-			code, err := s.wait()
-			require.NoError(t, err)
-			require.Equal(t, 2, code, s.text())
+			o.requireExit(s, 2)
 		}
 	}
 	time.Sleep(time.Until(at.Add(time.Millisecond)))
 	s.write("y\n")
-	code, err := s.wait()
-	require.NoError(t, err)
-	assert.Equal(t, 2, code, s.text())
+	o.requireExit(s, 2)
 	assert.Contains(t, s.text(), "is in the past; nothing was sent")
 	o.requireBroadcasts(0)
 }
@@ -389,9 +397,7 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 
 func TestPlanAndQuestionAreOnTheTerminalIfStderrIsAFile(t *testing.T) {
 	o := newOperator(t)
-	s, err := startSession(o.folder, o.env(), "sh", "-c", "messaging -p sandbox broadcast push --subject Sale --message Today "+
-		"--to-customers two.csv 2>plan")
-	require.NoError(t, err)
+	s := o.started(nil, "sh", "-c", "messaging -p sandbox broadcast push --subject Sale --message Today --to-customers two.csv 2>plan")
 	require.True(t, s.expect("Send this broadcast? [y/N] "), s.text())
 	assert.Contains(t, s.text(), "2 customers of two.csv")
 	plan, err := os.ReadFile(filepath.Join(o.folder, "plan"))
@@ -399,90 +405,109 @@ func TestPlanAndQuestionAreOnTheTerminalIfStderrIsAFile(t *testing.T) {
 	assert.Contains(t, string(plan), "2 customers of two.csv")
 	assert.NotContains(t, string(plan), "[y/N]")
 	s.write("n\n")
-	code, err := s.wait()
-	require.NoError(t, err)
-	assert.Equal(t, 2, code)
+	o.requireExit(s, 2)
 }
 
-// mistakes are command lines with an unset variable or a forgotten flag.
-var mistakes = [][]string{
-	{"--segments", ""},
-	{"--segments", " "},
-	{"--segments", ",", "--allow-unknown-count"},
-	{"--segments", "a,,b", "--allow-unknown-count"},
-	{"--segments", "--all-customers", "--allow-unknown-count"},
-	{"--segments", "a"},
-	{"--to-customers", ""},
-	{"--to-customers", "empty.csv"},
-	{"--to-customers", "header.csv"},
-	{"--to-customers", "missing.csv"},
-	{"--to-customers", "swapped.csv"},
-	{"--to-customers", "two.csv", "--all-customers"},
-	{"--to-customers", "two.csv", "--segments", ""},
-	{"--all-customers=false"},
-	{},
-	{"--all-customers", "--max-recipients", "0"},
-	{"--all-customers", "--max-recipients", "3"},
-	{"--to-customers", "two.csv", "--max-recipients", "1"},
-	{"--to-customers", "two.csv", "--max-recipients", ""},
-	{"--to-customers", "two.csv", "--at", "2100-01-01 09:00"},
-	{"--to-customers", "two.csv", "--at", "", "--timezone", ""},
-	{"--to-customers", "two.csv", "--at", "2001-01-01 09:00", "--timezone", "UTC"},
-	{"--to-customers", "two.csv", "--at", "tomorrow", "--timezone", "UTC"},
-	{"--to-customers", "two.csv", "--at", "2100-01-01 09:00", "--timezone", "Local"},
-	{"--to-customers", "two.csv", "--from-file", "push.json"},
-	{"--to-customers", "two.csv", "--confirm", ""},
-	{"--to-customers", "two.csv", "--confirm", "yes"},
-	{"--segments", "a", "--allow-unknown-count", "--max-recipients", "10"},
-	{"--to-customers", "two.csv", "--message", "@empty.csv"},
-	{"--to-customers", "two.csv", "stray"},
-	{"--to-customers", "two.csv", "--yes"},
-	{"--to-customers", "two.csv", "--force"},
-	{"--to-customers", "two.csv", "--profile", ""},
+func TestATerminalShowsColorsProgressAndHiddenCharacters(t *testing.T) {
+	o := newOperator(t)
+	for _, noColor := range []string{"", "1"} {
+		s := o.started([]string{"NO_COLOR=" + noColor}, "messaging", sale...)
+		require.True(t, s.expect("[y/N] "), s.text())
+		assert.Equal(t, noColor == "", strings.Contains(s.text(), "\x1b[1m"))
+		s.write("n\n")
+		o.requireExit(s, 2)
+	}
+
+	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\ngrace@example.com,A-2,1\nalan@example.com,A-3,1\n")
+	o.confirmed(refundsOf("orders.csv", "o.db")...)
+	o.must("outbox", "pause", "--ledger", "o.db")
+	run := []string{"-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty", "--in-flight", "1"}
+	s := o.started(nil, "messaging", run...)
+	o.requireExit(s, 7)
+	assert.NotContains(t, s.text(), "/s", "there is no progress if nothing was sent")
+	o.must("outbox", "resume", "--ledger", "o.db", "--expect", "3")
+	o.must("sandbox", "fault", "slow", "--after", "300ms", "--count", "0", "--op", "trigger event")
+	s = o.started(nil, "messaging", run...)
+	o.requireExit(s, 0)
+	assert.Regexp(t, `\r1/3 · \d+/s · ETA \ds · 1 ok *\r`, s.text(), "in place")
+	o.must("sandbox", "reset", "faults")
+
+	_, err := (&remoteFlags{url: o.sandbox.variables["MESSAGING_SANDBOX_URL"]}).call(t.Context(), "POST", "/api/seed", json.RawMessage(
+		`{"customers": [{"customer_id": "1", "email": "eve@example.com", "first_name": "Eve\u001b]0;owned\u0007\u001b[2J\u009b31m",
+		"last_name": "\u202egnp.exe\u2066", "customer_created_at": "2026-01-01T08:00:00Z"}]}`))
+	require.NoError(t, err)
+	s = o.started(nil, "messaging", "-p", "sandbox", "customer", "get", "eve@example.com")
+	o.requireExit(s, 0)
+	assert.Contains(t, s.text(), `Eve\u001b]0;owned\u0007\u001b[2J\u009b31m`)
+	assert.Contains(t, s.text(), `\u202egnp.exe\u2066`)
+}
+
+// mistakes are ends of command lines with an unset variable or a forgotten flag.
+var mistakes = map[string][][]string{
+	"push": {
+		{"--segments", ""},
+		{"--segments", " "},
+		{"--segments", ",", "--allow-unknown-count"},
+		{"--segments", "a,,b", "--allow-unknown-count"},
+		{"--segments", "--all-customers", "--allow-unknown-count"},
+		{"--segments", "a"},
+		{"--to-customers", ""},
+		{"--to-customers", "empty.csv"},
+		{"--to-customers", "header.csv"},
+		{"--to-customers", "missing.csv"},
+		{"--to-customers", "swapped.csv"},
+		{"--to-customers", "two.csv", "--all-customers"},
+		{"--to-customers", "two.csv", "--segments", ""},
+		{"--all-customers=false"},
+		{},
+		{"--all-customers", "--max-recipients", "0"},
+		{"--all-customers", "--max-recipients", "3"},
+		{"--to-customers", "two.csv", "--max-recipients", "1"},
+		{"--to-customers", "two.csv", "--at", "2100-01-01 09:00"},
+		{"--to-customers", "two.csv", "--at", "", "--timezone", ""},
+		{"--to-customers", "two.csv", "--at", "2001-01-01 09:00", "--timezone", "UTC"},
+		{"--to-customers", "two.csv", "--at", "tomorrow", "--timezone", "UTC"},
+		{"--to-customers", "two.csv", "--at", "2100-01-01 09:00", "--timezone", "Local"},
+		{"--to-customers", "two.csv", "--from-file", "push.json"},
+		{"--to-customers", "two.csv", "--confirm", ""},
+		{"--to-customers", "two.csv", "--confirm", "yes"},
+		{"--segments", "a", "--allow-unknown-count", "--max-recipients", "10"},
+		{"--to-customers", "two.csv", "--message", "@empty.csv"},
+		{"--to-customers", "two.csv", "stray"},
+		{"--to-customers", "two.csv", "--profile", ""},
+	},
+	"email": {{"--cc", ""}, {"--cc", "grace@example.com,,alan@example.com"}, {"--bcc", " "}, {"--reply-to", ""},
+		{"--variables", "@empty.csv"}, {"--variables", "null"}, {"--variables", "[]"}},
 }
 
 func TestMistakesSendNothing(t *testing.T) {
 	o := newOperator(t)
+	o.inProcess()
 	o.write("empty.csv", "")
 	o.write("header.csv", "email\n")
 	o.write("swapped.csv", "email,first_name\nAda,ada@example.com\n")
 	o.write("push.json", `{"subject": "s", "message": "m"}`)
-	for _, mistake := range mistakes {
-		args := append([]string{"-p", "sandbox", "broadcast", "push", "--subject", "Sale", "--message", "Today"}, mistake...)
-		s, err := startSession(o.folder, o.env(), "messaging", args...)
-		require.NoError(t, err)
-		if s.expect("[y/N] ") {
-			assert.Fail(t, "it asks", "%q: %s", mistake, s.text())
-			s.write("n\n")
+	for channel, list := range mistakes {
+		for _, mistake := range list {
+			args := []string{"-p", "sandbox", "broadcast", channel, "--subject", "Sale", "--message", "Today"}
+			if channel == "email" {
+				args = append(args, "--sender-email", "news@acme.test", "--sender-name", "Acme", "--email", "ada@example.com",
+					"--message-type", "t", "--to-customers", "two.csv")
+			}
+			_, stderr, code := invoke(t, append(append(args, "--dry-run"), mistake...)...)
+			assert.Equal(t, 2, code, "%q: %s", mistake, stderr)
 		}
-		code, err := s.wait()
-		require.NoError(t, err)
-		assert.Equal(t, 2, code, "%q: %s", mistake, s.text())
 	}
 	for _, file := range []string{`{"subject": "s", "message": "m", "recipients": []}`,
 		`{"subject": "s", "message": "m", "all_customers": true}`,
 		`{"subject": "s", "message": "m", "schedule_type": "now"}`, `{"subject": "s", "messgae": "m"}`, ``,
 		`{"subject": "s", "message": "m", "subject": "t"}`} {
 		o.write("push.json", file)
-		_, stderr, code := o.run("-p", "sandbox", "broadcast", "push", "--from-file", "push.json", "--to-customers", "two.csv", "--dry-run")
+		_, stderr, code := invoke(t, "-p", "sandbox", "broadcast", "push", "--from-file", "push.json", "--to-customers", "two.csv", "--dry-run")
 		assert.Equal(t, 2, code, "%s: %s", file, stderr)
 	}
 	o.requireBroadcasts(0)
 	assert.NoFileExists(t, filepath.Join(o.folder, "state", "messaging", "sends.jsonl"))
-}
-
-func TestMistakesInAnEmailSendNothing(t *testing.T) {
-	o := newOperator(t)
-	o.write("empty.json", "\n")
-	for _, mistake := range [][]string{
-		{"--cc", ""}, {"--cc", "grace@example.com,,alan@example.com"}, {"--bcc", " "}, {"--reply-to", ""},
-		{"--variables", "@empty.json"}, {"--variables", "null"}, {"--variables", "[]"},
-	} {
-		args := []string{"-p", "sandbox", "broadcast", "email", "--sender-email", "news@acme.test", "--sender-name", "Acme",
-			"--email", "ada@example.com", "--subject", "s", "--message", "m", "--message-type", "t", "--to-customers", "two.csv", "--dry-run"}
-		_, stderr, code := o.run(append(args, mistake...)...)
-		assert.Equal(t, 2, code, "%q: %s", mistake, stderr)
-	}
 }
 
 func TestKeyIsShownNowhere(t *testing.T) {
@@ -500,13 +525,7 @@ func TestKeyIsShownNowhere(t *testing.T) {
 		stdout, stderr, _ := o.run(append([]string{"-p", "canary"}, args...)...)
 		assert.NotContains(t, stdout+stderr, canary, args)
 	}
-	err := filepath.WalkDir(filepath.Join(o.folder, "state"), func(path string, entry os.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			content, err := os.ReadFile(path)
-			require.NoError(t, err)
-			assert.NotContains(t, string(content), canary)
-		}
-		return err
-	})
+	content, err := os.ReadFile(filepath.Join(o.folder, "state", "messaging", "sends.jsonl"))
 	require.NoError(t, err)
+	assert.NotContains(t, string(content), canary)
 }
