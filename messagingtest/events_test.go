@@ -17,26 +17,17 @@ const validEvent = `{"name":"order shipped","description":"An order has left the
 
 func TestEventsAreValidated(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	checkRefused(t, s, "/v1/events", validEvent, []refusedCase{
-		{"all missing fields are reported together", `{"name":null,"description":"","parameters":null}`,
-			map[string][]string{"name": {"is required"}, "description": {"is required"}, "parameters": {"is required"}}},
-		{"parameters is not an array", `{"parameters":{"name":"order"}}`,
-			map[string][]string{"parameters": {"must be an array"}}},
-		{"parameters are incomplete or have invalid types", `{"parameters":[{},"order",{"name":1,"type":2,"required":"yes"}]}`,
-			map[string][]string{
-				"parameters.0.name": {"is required"}, "parameters.0.type": {"is required"},
-				"parameters.1": {"must be an object"}, "parameters.1.name": {"is required"}, "parameters.1.type": {"is required"},
-				"parameters.2.name": {"must be a string"}, "parameters.2.type": {"must be a string"},
-				"parameters.2.required": {"must be a boolean"},
-			}},
-		{"a name is a duplicate", `{"parameters":[
-				{"name":"order","type":"text"},{"name":"Order","type":"text"},{"name":"order","type":"numeric"}]}`,
-			map[string][]string{"parameters.2.name": {"duplicates an earlier parameter"}}},
-		{"a name is reserved", `{"parameters":[{"name":"email","type":"text"},{"name":"customer","type":"text"}]}`,
-			map[string][]string{
-				"parameters.0.name": {"is reserved"},
-				"parameters.1.name": {"is reserved"},
-			}},
+	checkRefused(t, s, "/v1/events", validEvent, map[string]string{
+		`{"name":null,"description":"","parameters":null}`: "description: is required; name: is required; parameters: is required",
+		`{"parameters":{"name":"order"}}`:                  "parameters: must be an array",
+		`{"parameters":[{},"order",{"name":1,"type":2,"required":"yes"}]}`: "parameters.0.name: is required; " +
+			"parameters.0.type: is required; parameters.1: must be an object; parameters.1.name: is required; " +
+			"parameters.1.type: is required; parameters.2.name: must be a string; parameters.2.required: must be a boolean; " +
+			"parameters.2.type: must be a string",
+		`{"parameters":[{"name":"order","type":"text"},{"name":"Order","type":"text"},{"name":"order","type":"numeric"}]}`: "" +
+			"parameters.2.name: duplicates an earlier parameter",
+		`{"parameters":[{"name":"email","type":"text"},{"name":"customer","type":"text"}]}`: "parameters.0.name: is reserved; " +
+			"parameters.1.name: is reserved",
 	})
 	page, err := s.Client().Events.List(t.Context(), messaging.EventListParams{})
 	require.NoError(t, err)
@@ -111,12 +102,4 @@ func TestEventsThatWereAddedGetDefaults(t *testing.T) {
 		Parameters: []messaging.EventParameter{{Name: "order", Type: "text"}}}, listed[2])
 	assert.Equal(t, map[string]json.RawMessage{"created_at": json.RawMessage(`"0000-00-00"`), "owner": json.RawMessage(`"shop"`)},
 		listed[3].Extra)
-}
-
-func TestEventsAreReturnedAsCopies(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	s.AddEvents(messaging.Event{ID: "e", Parameters: []messaging.EventParameter{{Name: "order"}}})
-	event := s.Events()[0]
-	event.Parameters[0].Name = "changed"
-	assert.Equal(t, "order", s.Events()[0].Parameters[0].Name)
 }

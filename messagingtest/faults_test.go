@@ -15,35 +15,27 @@ import (
 )
 
 func TestFaultsStatusIsReturnedAndTheRequestIsNotCarriedOut(t *testing.T) {
-	tests := []struct {
-		name              string
+	for _, test := range []struct {
 		fault             messagingtest.Fault
 		status            int
 		contentType, body string
 	}{
-		{"without a body, the message is the text of the status", messagingtest.Status(503),
-			503, "application/json", `{"success":false,"message":"Service Unavailable"}`},
-		{"a JSON body has the Content-Type application/json", messagingtest.Status(422, `{"errors":["no"]}`),
-			422, "application/json", `{"errors":["no"]}`},
-		{"the Content-Type of another body is detected", messagingtest.Status(502, "<html><body>Bad gateway"),
-			502, "text/html; charset=utf-8", "<html><body>Bad gateway"},
-		{"several bodies are joined", messagingtest.Status(500, "a", "b"),
-			500, "text/plain; charset=utf-8", "ab"},
-		{"an empty body stays empty", messagingtest.Status(500, ""), 500, "", ""},
-		{"a status that allows no body has none", messagingtest.Status(204), 204, "", ""},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s := messagingtest.NewServer(t)
-			s.Fail("", 1, test.fault)
-			failed := post(t, s, "/v1/events", `{"name":"n","description":"d","parameters":[]}`)
-			assert.Equal(t, test.status, failed.StatusCode)
-			assert.Equal(t, test.body, failed.Body)
-			if test.contentType != "" {
-				assert.Equal(t, test.contentType, failed.Header.Get("Content-Type"))
-			}
-			assert.Contains(t, get(t, s, "/v1/events").Body, `"data":[]`)
-		})
+		{messagingtest.Status(503), 503, "application/json", `{"success":false,"message":"Service Unavailable"}`},
+		{messagingtest.Status(422, `{"errors":["no"]}`), 422, "application/json", `{"errors":["no"]}`},
+		{messagingtest.Status(502, "<html><body>Bad gateway"), 502, "text/html; charset=utf-8", "<html><body>Bad gateway"},
+		{messagingtest.Status(500, "a", "b"), 500, "text/plain; charset=utf-8", "ab"},
+		{messagingtest.Status(500, ""), 500, "", ""},
+		{messagingtest.Status(204), 204, "", ""}, // it allows no body
+	} {
+		s := messagingtest.NewServer(t)
+		s.Fail("", 1, test.fault)
+		failed := post(t, s, "/v1/events", `{"name":"n","description":"d","parameters":[]}`)
+		assert.Equal(t, test.status, failed.StatusCode)
+		assert.Equal(t, test.body, failed.Body)
+		if test.contentType != "" {
+			assert.Equal(t, test.contentType, failed.Header.Get("Content-Type"))
+		}
+		assert.Contains(t, get(t, s, "/v1/events").Body, `"data":[]`)
 	}
 }
 
@@ -73,14 +65,11 @@ func TestFaultsAnswerLostCarriesOutTheRequest(t *testing.T) {
 	assert.Len(t, service.Events(), 1, "it was created")
 	require.Len(t, service.Requests(), 1, "and not sent again")
 	assert.Zero(t, service.Requests()[0].StatusCode)
-}
 
-func TestFaultsAnswerLostLosesErrorResponsesToo(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	s.Fail("", 1, messagingtest.AnswerLost())
-	_, err := s.Client().Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "unknown", Email: "ada@example.com"})
-	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-	assert.Empty(t, s.Triggers())
+	service.Fail("", 1, messagingtest.AnswerLost())
+	_, err = service.Client().Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "unknown", Email: "ada@example.com"})
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err), "a response with an error is lost too")
+	assert.Empty(t, service.Triggers())
 }
 
 func TestFaultsSlowDelaysTheRequest(t *testing.T) {
@@ -88,8 +77,7 @@ func TestFaultsSlowDelaysTheRequest(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.Fail("", 1, messagingtest.Slow(wait))
 	start := time.Now()
-	_, err := s.Client().Broadcasts.SendPush(t.Context(), toEveryone)
-	require.NoError(t, err)
+	require.NoError(t, pushToAll(t, s.Client()))
 	assert.GreaterOrEqual(t, time.Since(start), wait)
 	assert.Len(t, s.PushBroadcasts(), 1)
 }
@@ -113,45 +101,33 @@ func sendAndThen(t *testing.T, s *messagingtest.Server, act func(cancel context.
 	return <-sent
 }
 
-func TestFaultsSlowCarriesOutACanceledRequest(t *testing.T) {
+func TestFaultsSlowCarriesOutTheRequestWhenItIsCanceledOrTheServerCloses(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	err := sendAndThen(t, s, func(cancel context.CancelFunc) { cancel() })
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 	s.Close()
 	assert.Len(t, s.PushBroadcasts(), 1)
-}
 
-func TestFaultsSlowEndsWhenTheServerCloses(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	err := sendAndThen(t, s, func(context.CancelFunc) { s.Close() })
-	require.NoError(t, err)
+	s = messagingtest.NewServer(t)
+	require.NoError(t, sendAndThen(t, s, func(context.CancelFunc) { s.Close() }))
 	assert.Len(t, s.PushBroadcasts(), 1)
 }
 
-func TestFaultsAreQueued(t *testing.T) {
+func TestFaultsAreQueuedForTheAttemptsOfAnyRequest(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.Fail("", 2, messagingtest.Status(500))
 	s.Fail("", 1, messagingtest.Fault{})
 	s.Fail("", 0, messagingtest.Status(400))
 	s.Fail("", -1, messagingtest.Status(400))
 	s.Fail("", 1, messagingtest.Status(429))
+	s.Fail("", 1, messagingtest.Status(418))
 	var statuses []int
-	for range 6 {
-		statuses = append(statuses, get(t, s, "/v1/events").StatusCode)
+	for _, path := range []string{"/v1/events", "/v1/events", "/v1/events", "/v1/events", "/unknown", "/unknown", "/v1/events"} {
+		statuses = append(statuses, get(t, s, path).StatusCode)
 	}
-	assert.Equal(t, []int{500, 500, 200, 429, 200, 200}, statuses)
-}
+	assert.Equal(t, []int{500, 500, 200, 429, 418, 404, 200}, statuses)
 
-func TestFaultsApplyToAnyRequest(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	s.Fail("", 1, messagingtest.Status(http.StatusTeapot))
-	assert.Equal(t, http.StatusTeapot, get(t, s, "/unknown").StatusCode)
-	assert.Equal(t, http.StatusNotFound, get(t, s, "/unknown").StatusCode)
-}
-
-func TestFaultsAreTakenByEachAttempt(t *testing.T) {
-	s := messagingtest.NewServer(t)
 	s.Fail("", 2, messagingtest.Status(500))
 	page, err := s.Client().Events.List(t.Context(), messaging.EventListParams{})
 	require.NoError(t, err)
@@ -159,28 +135,17 @@ func TestFaultsAreTakenByEachAttempt(t *testing.T) {
 }
 
 func TestFaultsRateLimitedSetsRetryAfter(t *testing.T) {
-	tests := []struct {
-		name  string
-		after time.Duration
-		want  time.Duration
-	}{
-		{"whole seconds", 3 * time.Second, 3 * time.Second},
-		{"a fraction of a second is rounded up", 1500 * time.Millisecond, 2 * time.Second},
-		{"zero", 0, 0},
-		{"a negative duration is zero", -time.Second, 0},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s := messagingtest.NewServer(t)
-			s.Fail("", 1, messagingtest.RateLimited(test.after))
-			err := pushToAll(t, s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1})))
-			require.ErrorIs(t, err, messaging.ErrRateLimited)
-			var refused *messaging.APIError
-			require.ErrorAs(t, err, &refused)
-			assert.Equal(t, test.want, refused.RetryAfter)
-			assert.Equal(t, messaging.DeliveryRejected, refused.Delivery())
-			assert.Empty(t, s.PushBroadcasts())
-		})
+	for after, want := range map[time.Duration]time.Duration{3 * time.Second: 3 * time.Second,
+		1500 * time.Millisecond: 2 * time.Second, 0: 0, -time.Second: 0} { // a fraction of a second is rounded up
+		s := messagingtest.NewServer(t)
+		s.Fail("", 1, messagingtest.RateLimited(after))
+		err := pushToAll(t, s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1})))
+		require.ErrorIs(t, err, messaging.ErrRateLimited)
+		var refused *messaging.APIError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, want, refused.RetryAfter)
+		assert.Equal(t, messaging.DeliveryRejected, refused.Delivery())
+		assert.Empty(t, s.PushBroadcasts())
 	}
 }
 
@@ -234,35 +199,26 @@ func TestFaultsNotReachedIsUnknownBehindAnotherTransport(t *testing.T) {
 }
 
 func TestFaultsMalformedCarriesOutTheRequest(t *testing.T) {
-	tests := []struct {
-		name, body string
-		delivery   messaging.Delivery
-	}{
-		{"truncated JSON", `{"success":tr`, messaging.DeliveryUnknown},
-		{"an HTML page", `<html><body>Welcome</body></html>`, messaging.DeliveryUnknown},
-		{"an empty body", ``, messaging.DeliveryUnknown},
-		{"a response without the event", `{"success":true,"data":null}`, messaging.DeliveryAccepted},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s := messagingtest.NewServer(t)
-			client := s.Client()
-			s.Fail("", 1, messagingtest.Malformed(test.body))
-			_, err := client.Events.Create(t.Context(), messaging.EventCreateParams{
-				Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
-			var failed *messaging.DecodeError
-			require.ErrorAs(t, err, &failed)
-			assert.Equal(t, test.body, string(failed.Body))
-			assert.Equal(t, test.delivery, failed.Delivery())
-			events, err := messaging.Collect(client.Events.All(t.Context(), messaging.EventListParams{}))
-			require.NoError(t, err)
-			assert.Len(t, events, 1)
-		})
+	for body, delivery := range map[string]messaging.Delivery{
+		`{"success":tr`:                     messaging.DeliveryUnknown,
+		`<html><body>Welcome</body></html>`: messaging.DeliveryUnknown,
+		``:                                  messaging.DeliveryUnknown,
+		`{"success":true,"data":null}`:      messaging.DeliveryAccepted, // without the event
+	} {
+		s := messagingtest.NewServer(t)
+		s.Fail("", 1, messagingtest.Malformed(body))
+		_, err := s.Client().Events.Create(t.Context(), messaging.EventCreateParams{
+			Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+		var failed *messaging.DecodeError
+		require.ErrorAs(t, err, &failed)
+		assert.Equal(t, body, string(failed.Body))
+		assert.Equal(t, delivery, failed.Delivery(), body)
+		assert.Len(t, s.Events(), 1)
 	}
 }
 
 func pushToAll(t *testing.T, client *messaging.Client) error {
 	t.Helper()
-	_, err := client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+	_, err := client.Broadcasts.SendPush(t.Context(), toEveryone)
 	return err
 }

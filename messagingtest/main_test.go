@@ -5,9 +5,11 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -24,8 +26,8 @@ type reply struct {
 	Body       string
 }
 
-// problems returns the errors of a 422 response.
-func (r reply) problems(t *testing.T) map[string][]string {
+// problems returns the errors of a 422 response, such as "email: is required; name: is required".
+func (r reply) problems(t *testing.T) string {
 	t.Helper()
 	require.Equal(t, http.StatusUnprocessableEntity, r.StatusCode, r.Body)
 	var body struct {
@@ -37,7 +39,11 @@ func (r reply) problems(t *testing.T) map[string][]string {
 	require.NotNil(t, body.Success)
 	require.False(t, *body.Success)
 	require.NotEmpty(t, body.Message)
-	return body.Errors
+	var problems []string
+	for _, path := range slices.Sorted(maps.Keys(body.Errors)) {
+		problems = append(problems, path+": "+strings.Join(body.Errors[path], ", "))
+	}
+	return strings.Join(problems, "; ")
 }
 
 // get sends a GET request with the API key, without using the client.
@@ -84,35 +90,18 @@ func changed(t *testing.T, object, changes string) string {
 	return string(encoded)
 }
 
-// snapshot returns the JSON of a value, to compare it with a later state.
-func snapshot(t *testing.T, value any) string {
+// checkRefused posts the body with each of some changes that make it invalid, and checks that
+// the server responds with the problems and changes nothing.
+func checkRefused(t *testing.T, s *messagingtest.Server, path, valid string, cases ...map[string]string) {
 	t.Helper()
-	encoded, err := json.Marshal(value)
-	require.NoError(t, err)
-	return string(encoded)
-}
-
-// refusedCase is a change that makes a valid body invalid, and the errors that the server
-// responds with.
-type refusedCase struct {
-	name    string
-	changes string
-	want    map[string][]string
-}
-
-// checkRefused posts the body with the changes of each case, and checks that the server
-// responds with the errors and changes nothing.
-func checkRefused(t *testing.T, s *messagingtest.Server, path, valid string, cases []refusedCase) {
-	t.Helper()
-	for _, test := range cases {
-		t.Run(test.name, func(t *testing.T) {
-			refused := post(t, s, path, changed(t, valid, test.changes))
-			require.Equal(t, test.want, refused.problems(t))
-			require.Empty(t, s.EmailBroadcasts())
-			require.Empty(t, s.PushBroadcasts())
-			require.Empty(t, s.Triggers())
-			require.Empty(t, s.Customers())
-		})
+	for _, problems := range cases {
+		for changes, want := range problems {
+			assert.Equal(t, want, post(t, s, path, changed(t, valid, changes)).problems(t), changes)
+		}
 	}
+	require.Empty(t, s.EmailBroadcasts())
+	require.Empty(t, s.PushBroadcasts())
+	require.Empty(t, s.Triggers())
+	require.Empty(t, s.Customers())
 	require.Equal(t, http.StatusOK, post(t, s, path, valid).StatusCode, "the unchanged body is valid")
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -74,30 +75,28 @@ func numbers(n int) []string {
 func TestPagesCanBeWalkedForwardAndBackward(t *testing.T) {
 	for length := range 8 {
 		for perPage := 1; perPage <= 4; perPage++ {
-			t.Run(fmt.Sprintf("%d records, %d per page", length, perPage), func(t *testing.T) {
-				s := messagingtest.NewServer(t)
-				ids := numbers(length)
-				addMessages(s, ids...)
-				want := slices.Collect(slices.Chunk(ids, perPage))
-				if length == 0 {
-					want = [][]string{nil}
-				}
-				page := getPage(t, s, perPage, "")
-				assert.False(t, *page.Meta.HasPrevPage)
-				forward := [][]string{page.ids()}
-				for page.Meta.NextPageCursor != nil {
-					page = getPage(t, s, perPage, *page.Meta.NextPageCursor)
-					forward = append(forward, page.ids())
-				}
-				assert.Equal(t, want, forward)
-				backward := [][]string{page.ids()}
-				for page.Meta.PrevPageCursor != nil {
-					page = getPage(t, s, perPage, *page.Meta.PrevPageCursor)
-					backward = append(backward, page.ids())
-				}
-				slices.Reverse(backward)
-				assert.Equal(t, want, backward)
-			})
+			s := messagingtest.NewServer(t)
+			ids := numbers(length)
+			addMessages(s, ids...)
+			want := slices.Collect(slices.Chunk(ids, perPage))
+			if length == 0 {
+				want = [][]string{nil}
+			}
+			page := getPage(t, s, perPage, "")
+			assert.False(t, *page.Meta.HasPrevPage)
+			forward := [][]string{page.ids()}
+			for page.Meta.NextPageCursor != nil {
+				page = getPage(t, s, perPage, *page.Meta.NextPageCursor)
+				forward = append(forward, page.ids())
+			}
+			assert.Equal(t, want, forward, "%d records, %d per page", length, perPage)
+			backward := [][]string{page.ids()}
+			for page.Meta.PrevPageCursor != nil {
+				page = getPage(t, s, perPage, *page.Meta.PrevPageCursor)
+				backward = append(backward, page.ids())
+			}
+			slices.Reverse(backward)
+			assert.Equal(t, want, backward, "%d records, %d per page", length, perPage)
 		}
 	}
 }
@@ -207,38 +206,68 @@ func TestPagesRefuseInvalidQueries(t *testing.T) {
 	decoded, err := base64.RawURLEncoding.DecodeString(cursor)
 	require.NoError(t, err)
 	tampered := base64.RawURLEncoding.EncodeToString([]byte(strings.Replace(string(decoded), "20", "10", 1)))
-	tests := []struct {
-		name, target string
-		want         []string
-	}{
-		{"a page size of zero", transactionalPath + "?per_page=0", []string{"per_page"}},
-		{"a negative page size", transactionalPath + "?per_page=-1", []string{"per_page"}},
-		{"a fractional page size", transactionalPath + "?per_page=1.5", []string{"per_page"}},
-		{"a page size that is not a number", "/v1/events?per_page=all", []string{"per_page"}},
-		{"an empty page size", "/v1/customers?per_page=", []string{"per_page"}},
-		{"a page size that overflows", "/v1/customers?per_page=99999999999999999999", []string{"per_page"}},
-		{"an invented cursor", transactionalPath + "?cursor=page-2", []string{"cursor"}},
-		{"a cursor that is not valid UTF-8", "/v1/customers?cursor=%ff", []string{"cursor"}},
-		{"a truncated cursor", transactionalPath + "?cursor=" + cursor[:len(cursor)-2], []string{"cursor"}},
-		{"a cursor with trailing characters", transactionalPath + "?cursor=" + cursor + "MQ", []string{"cursor"}},
-		{"a modified cursor", transactionalPath + "?cursor=" + tampered, []string{"cursor"}},
-		{"a cursor of another list", "/v1/events?cursor=" + cursor, []string{"cursor"}},
-		{"a cursor of a longer list of another server",
-			transactionalPath + "?cursor=" + *getPage(t, longer, 60, "").Meta.NextPageCursor, []string{"cursor"}},
-		{"a cursor after the last record",
-			transactionalPath + "?cursor=" + *getPage(t, longer, 30, "").Meta.NextPageCursor, []string{"cursor"}},
-		{"both problems are reported together", "/v1/events?per_page=0&cursor=x", []string{"cursor", "per_page"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			var fields []string
-			for field := range get(t, s, test.target).problems(t) {
-				fields = append(fields, field)
-			}
-			slices.Sort(fields)
-			assert.Equal(t, test.want, fields)
-		})
+	for target, want := range map[string]string{
+		transactionalPath + "?per_page=0":                                                "per_page",
+		transactionalPath + "?per_page=-1":                                               "per_page",
+		transactionalPath + "?per_page=1.5":                                              "per_page",
+		"/v1/events?per_page=all":                                                        "per_page",
+		"/v1/customers?per_page=":                                                        "per_page",
+		"/v1/customers?per_page=99999999999999999999":                                    "per_page",
+		transactionalPath + "?cursor=page-2":                                             "cursor",
+		"/v1/customers?cursor=%ff":                                                       "cursor",
+		transactionalPath + "?cursor=" + cursor[:len(cursor)-2]:                          "cursor",
+		transactionalPath + "?cursor=" + cursor + "MQ":                                   "cursor",
+		transactionalPath + "?cursor=" + tampered:                                        "cursor",
+		"/v1/events?cursor=" + cursor:                                                    "cursor", // of another list
+		transactionalPath + "?cursor=" + *getPage(t, longer, 60, "").Meta.NextPageCursor: "cursor", // of another server
+		transactionalPath + "?cursor=" + *getPage(t, longer, 30, "").Meta.NextPageCursor: "cursor", // after the last record
+		"/v1/events?per_page=0&cursor=x":                                                 "cursor per_page",
+	} {
+		var fields []string
+		for problem := range strings.SplitSeq(get(t, s, target).problems(t), "; ") {
+			field, _, _ := strings.Cut(problem, ": ")
+			fields = append(fields, field)
+		}
+		assert.Equal(t, want, strings.Join(fields, " "), target)
 	}
 	assert.Equal(t, 200, get(t, s, transactionalPath+"?cursor="+cursor).StatusCode, "the unchanged cursor is valid")
 	assert.Equal(t, 200, get(t, s, transactionalPath+"?cursor=").StatusCode, "an empty cursor is the start of the list")
+}
+
+func TestTransactionalMessagesAreListedInTheFormOfTheService(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	kind := "otp"
+	at := time.Date(2030, 5, 1, 11, 30, 5, 999_999_999, time.FixedZone("CEST", 2*60*60))
+	s.AddTransactional(
+		messaging.TransactionalMessage{ID: "m-1", Channel: messaging.ChannelEmail, Subject: "Hello", Title: "Welcome",
+			Message: "Hello, Ada.", MessageType: &kind, CreatedAt: at,
+			TotalSent: 5, TotalDelivered: 4, TotalFailed: 3, TotalComplained: 2, TotalBounced: 1},
+		messaging.TransactionalMessage{ID: "m-2", Channel: messaging.ChannelSMS,
+			Extra: map[string]json.RawMessage{"created_at": json.RawMessage(`"0000-00-00 00:00:00"`), "cost": json.RawMessage(`0.05`)}},
+	)
+	kind = "changed"
+	assert.JSONEq(t, `{"success":true,"message":"Transactional Messages fetched successfully","data":[
+			{"id":"m-1","channel":"email","subject":"Hello","title":"Welcome","message":"Hello, Ada.","message_type":"otp",
+			 "created_at":"2030-05-01 09:30:05","total_sent":5,"total_delivered":4,"total_failed":3,"total_complained":2,"total_bounced":1},
+			{"id":"m-2","channel":"sms","subject":"","title":"","message":"","message_type":null,
+			 "created_at":"0000-00-00 00:00:00","total_sent":0,"total_delivered":0,"total_failed":0,"total_complained":0,"total_bounced":0,
+			 "cost":0.05}],
+		"meta":{"has_next_page":false,"has_prev_page":false,"next_page_cursor":null,"prev_page_cursor":null,"per_page":20}}`,
+		get(t, s, "/v1/messaging/transactional").Body)
+}
+
+func TestTransactionalMessagesThatWereAddedGetDefaults(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	before := time.Now().Truncate(time.Second)
+	extra := map[string]json.RawMessage{"cost": json.RawMessage(`1`)}
+	s.AddTransactional(messaging.TransactionalMessage{Title: "first", Extra: extra}, messaging.TransactionalMessage{Title: "second"})
+	extra["cost"][0] = '2'
+	listed, err := messaging.Collect(s.Client().Transactional.All(t.Context(), messaging.TransactionalListParams{}))
+	require.NoError(t, err)
+	require.Len(t, listed, 2)
+	assert.Len(t, listed[0].ID, 36)
+	assert.NotEqual(t, listed[0].ID, listed[1].ID)
+	assert.Nil(t, listed[0].MessageType)
+	assert.WithinRange(t, listed[0].CreatedAt, before, time.Now())
+	assert.Equal(t, "1", string(listed[0].Extra["cost"]))
 }

@@ -2,6 +2,7 @@ package messagingtest_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
@@ -37,6 +39,72 @@ func TestResetRemovesWhateverAMethodReturns(t *testing.T) {
 
 	for name, returned := range returnedSlices(s) {
 		assert.Zero(t, returned.Len(), "Server.Reset does not remove what Server.%s returns", name)
+	}
+}
+
+func TestWhateverAMethodReturnsIsACopy(t *testing.T) {
+	s := newTriggerServer(t)
+	added := messaging.Customer{CustomerID: "c-2", Providers: []string{"apns"},
+		Extra: map[string]json.RawMessage{"score": json.RawMessage(`1`)}}
+	s.AddCustomers(added)
+	const audience = `{"all_customers":null,"schedule_type":"send-later","schedule_date":{"schedule_date":"2030-05-01","timezone":"UTC"},
+		"recipients":[{"type":"customer","customers":[{"email":"ada@example.com","devices":[{"device_token":"t"}]}]},
+			{"type":"segment","segments":["vip"]}]}`
+	post(t, s, pushPath, changed(t, validPush, audience))
+	post(t, s, emailPath+"?a=b", changed(t, changed(t, validEmail, audience), `{"cc":["a@example.com"],"bcc":["a@example.com"],
+		"reply_to":["a@example.com"],"variables":{"name":"Ada","items":[{"title":"book"}]}}`))
+	post(t, s, triggerPath, `{"event_id":"shipped","payload":{"customer":{"customer_id":"c-1","devices":[{"device_token":"t"}]},
+		"order":{"items":["book"]},"at":"now"}}`)
+	snapshots := func() map[string]string {
+		all := make(map[string]string)
+		for name, returned := range returnedSlices(s) {
+			encoded, err := json.Marshal(returned.Interface())
+			require.NoError(t, err)
+			all[name] = string(encoded)
+		}
+		return all
+	}
+	want := snapshots()
+
+	spoil(reflect.ValueOf(&added))
+	for name, returned := range returnedSlices(s) {
+		require.NotZero(t, returned.Len(), "this test must add what Server.%s returns", name)
+		spoil(returned)
+	}
+
+	assert.Equal(t, want, snapshots())
+}
+
+// spoil changes every text, byte and map that a value leads to.
+func spoil(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			spoil(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			spoil(v.Index(i))
+		}
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			spoil(field)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			if v.CanInterface() {
+				spoil(v.MapIndex(key))
+				v.SetMapIndex(key, reflect.Zero(v.Type().Elem()))
+			}
+		}
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString("changed")
+		}
+	case reflect.Uint8:
+		if v.CanSet() {
+			v.SetUint('!')
+		}
 	}
 }
 
