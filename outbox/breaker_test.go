@@ -30,8 +30,8 @@ func TestTheBreakerOpensAndNothingIsLostOrRejected(t *testing.T) {
 		{"lost responses", lose, "the response was lost or cannot be read", true},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			db := openFile(t)
-			service, logs := newService(), new(logs)
+			t.Parallel()
+			db, service, logs := openFile(t), newService(), new(logs)
 			service.always(fault.response)
 			const inFlight = 4
 			o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(inFlight), outbox.WithLogger(logs.logger()))
@@ -46,12 +46,9 @@ func TestTheBreakerOpensAndNothingIsLostOrRejected(t *testing.T) {
 			probes := 4 + int(time.Since(start)/(100*time.Millisecond))
 			assert.LessOrEqual(t, requests, inFlight+probes, "those that were in flight, and probes")
 			eventually(t, func() bool { // the outcome of the first is recorded
-				counts, err := o.Counts(t.Context())
-				require.NoError(t, err)
-				return !fault.unclear || counts.Unclear > 0
+				return !fault.unclear || countsOf(t, o).Unclear > 0
 			})
-			counts, err := o.Counts(t.Context())
-			require.NoError(t, err)
+			counts := countsOf(t, o)
 			assert.Equal(t, map[string]string{triggerEvent: fault.reason}, counts.Breakers)
 			assert.True(t, logs.has(fmt.Sprintf("reason=%q", fault.reason)))
 			assert.Zero(t, counts.Rejected)
@@ -59,15 +56,12 @@ func TestTheBreakerOpensAndNothingIsLostOrRejected(t *testing.T) {
 			assert.Equal(t, fault.unclear, counts.Unclear > 0, "unclear entries: %d", counts.Unclear)
 			service.always(accept)
 			eventually(t, func() bool {
-				counts, err := o.Counts(t.Context())
-				require.NoError(t, err)
+				counts := countsOf(t, o)
 				return counts.Accepted+counts.Unclear == len(keys) && len(counts.Breakers) == 0
 			})
 			assert.True(t, logs.has("the breaker is closed again"))
 			for _, key := range keys {
-				entry, err := o.Get(t.Context(), key)
-				require.NoError(t, err)
-				if entry.State == outbox.Accepted {
+				if stateOf(t, o, key) == outbox.Accepted {
 					assert.Equal(t, 1, service.carriedOut(key), key)
 				}
 			}
@@ -76,8 +70,7 @@ func TestTheBreakerOpensAndNothingIsLostOrRejected(t *testing.T) {
 }
 
 func TestTheBreakerTriesADifferentEntryWithEachProbe(t *testing.T) {
-	db := openFile(t)
-	service := newService()
+	db, service := openFile(t), newService()
 	service.always(unauthorize)
 	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
 	enqueue(t, o, keysOf(4)...)
@@ -85,49 +78,41 @@ func TestTheBreakerTriesADifferentEntryWithEachProbe(t *testing.T) {
 	// Those that were tried take turns with those that were not.
 	eventually(t, func() bool { return service.requests() >= 24 })
 	for _, key := range keysOf(4) {
-		entry, err := o.Get(t.Context(), key)
-		require.NoError(t, err)
-		assert.GreaterOrEqual(t, entry.Attempts, 2, key)
+		assert.GreaterOrEqual(t, entryOf(t, o, key).Attempts, 2, key)
 	}
 }
 
 func TestTheBreakerObeysRetryAfter(t *testing.T) {
-	db := openFile(t)
-	service := newService()
+	db, service := openFile(t), newService()
 	service.always(response{status: 429, body: `{}`, retryAfter: "120"})
 	o := db.new(t, service.client(t), outbox.Fast())
 	enqueue(t, o, "order", "other")
-	delivered, err := o.Deliver(t.Context(), "order", "other")
-	require.NoError(t, err)
+	delivered := deliver(t, o, "order", "other")
 	assert.Equal(t, []string{"order", "other"}, delivered.Later)
 	assert.InDelta(t, 2*time.Minute, delivered.RetryAfter, float64(time.Minute))
-	delivered, err = o.Deliver(t.Context(), "order", "other")
-	require.NoError(t, err)
+	delivered = deliver(t, o, "order", "other")
 	assert.Equal(t, []string{"order", "other"}, delivered.Later)
 	assert.Equal(t, 1, service.requests(), "nothing is sent while the breaker is open")
 
 	service.always(response{status: 429, body: `{}`, retryAfter: "86400"})
 	longer := db.new(t, service.client(t), outbox.Fast())
-	delivered, err = longer.Deliver(t.Context(), "order")
-	require.NoError(t, err)
+	delivered = deliver(t, longer, "order")
 	assert.InDelta(t, 5*time.Minute, delivered.RetryAfter, float64(time.Minute), "up to 5 minutes")
 }
 
 func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
-	for _, denial := range []response{missing, forbid} {
-		t.Run(http.StatusText(denial.status), func(t *testing.T) {
-			onEveryDatabase(t, func(t *testing.T, db *database) {
+	for _, test := range []struct {
+		denial response
+		kinds  []kind
+	}{{missing, kinds[:2]}, {forbid, kinds[:1]}} {
+		t.Run(http.StatusText(test.denial.status), func(t *testing.T) {
+			onDatabases(t, test.kinds, func(t *testing.T, db *database) {
 				service := newService()
-				service.set(func(key string) response {
-					if key == "deleted" {
-						return denial
-					}
-					return accept
-				})
+				service.respondTo(map[string]response{"deleted": test.denial})
 				o := db.new(t, service.client(t), outbox.Fast())
 				enqueue(t, o, "before")
 				run(t, o)
-				eventually(t, func() bool { return stateOf(t, o, "before") == outbox.Accepted })
+				eventuallyIs(t, o, "before", outbox.Accepted)
 				enqueue(t, o, "deleted")
 				others := 0
 				eventually(t, func() bool { // while others are accepted
@@ -135,23 +120,15 @@ func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
 					enqueue(t, o, fmt.Sprint("other ", others))
 					return stateOf(t, o, "deleted") == outbox.Rejected
 				})
-				eventually(t, func() bool {
-					counts, err := o.Counts(t.Context())
-					require.NoError(t, err)
-					return counts.Accepted == others+1
-				})
-				entry, err := o.Get(t.Context(), "deleted")
-				require.NoError(t, err)
+				eventuallyAccepted(t, o, others+1)
+				entry := entryOf(t, o, "deleted")
 				assert.GreaterOrEqual(t, entry.Attempts, 3)
-				n, err := o.Resend(t.Context(), "deleted")
-				require.NoError(t, err)
-				require.Equal(t, 1, changed(n))
+				require.Equal(t, 1, changed(resend(t, o, "deleted")))
 				attempts := entry.Attempts
 				eventually(t, func() bool {
 					others++
 					enqueue(t, o, fmt.Sprint("other ", others))
-					entry, err = o.Get(t.Context(), "deleted")
-					require.NoError(t, err)
+					entry = entryOf(t, o, "deleted")
 					return entry.Attempts > attempts && entry.State != outbox.Sending
 				})
 				assert.Equal(t, outbox.Pending, entry.State, "its denials are counted anew")
@@ -161,39 +138,32 @@ func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
 }
 
 func TestDenyingEverythingRejectsNothingAfterAnAcceptance(t *testing.T) {
-	db := openFile(t)
-	service := newService()
+	t.Parallel()
+	db, service := openFile(t), newService()
 	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(4))
 	enqueue(t, o, "before")
 	run(t, o)
-	eventually(t, func() bool { return stateOf(t, o, "before") == outbox.Accepted })
+	eventuallyIs(t, o, "before", outbox.Accepted)
 	service.always(forbid)
 	_, _, err := o.EnqueueAll(t.Context(), items(t, keysOf(30)))
 	require.NoError(t, err)
-	time.Sleep(2500 * time.Millisecond) // in which each could be tried three times: 0.3 s and 0.6 s apart
-	counts, err := o.Counts(t.Context())
-	require.NoError(t, err)
-	assert.Zero(t, counts.Rejected)
+	time.Sleep(900 * time.Millisecond) // in which each could be tried four times: 0.1, 0.2 and 0.4 s apart
+	assert.Zero(t, countsOf(t, o).Rejected)
 	service.always(accept)
-	eventually(t, func() bool {
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
-		return counts.Accepted == 31
-	})
+	eventuallyAccepted(t, o, 31)
 }
 
 func TestALostResponseAmongOthersLeavesTheBreakerClosed(t *testing.T) {
-	db := openFile(t)
-	service := newService()
+	db, service := openFile(t), newService()
 	began, accepted := make(chan struct{}), make(chan struct{})
 	respond := func(key string) response {
 		if key == "lost" {
-			return response{lost: true, before: func(*http.Request) {
+			return response{lost: true, before: func() {
 				close(began)
 				<-accepted
 			}}
 		}
-		return response{status: 200, body: accept.body, before: func(*http.Request) { <-began }}
+		return acceptAfter(func() { <-began })
 	}
 	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithOnSettled(func(_ context.Context, e outbox.Entry) {
 		if e.Key == "accepted" {
@@ -203,10 +173,6 @@ func TestALostResponseAmongOthersLeavesTheBreakerClosed(t *testing.T) {
 	warmUp(t, o)
 	service.set(respond)
 	enqueue(t, o, "lost", "accepted")
-	delivered, err := o.Deliver(t.Context(), "lost", "accepted")
-	require.NoError(t, err)
-	assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 1}, delivered)
-	counts, err := o.Counts(t.Context())
-	require.NoError(t, err)
-	assert.Empty(t, counts.Breakers)
+	assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 1}, deliver(t, o, "lost", "accepted"))
+	assert.Empty(t, countsOf(t, o).Breakers)
 }

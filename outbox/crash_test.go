@@ -2,7 +2,6 @@ package outbox_test
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -22,8 +21,7 @@ import (
 // settle records an outcome as the process that has the token does.
 func (db *database) settle(t testing.TB, o box, token ledger.Token, key string, state ledger.State,
 	delivery messaging.Delivery) (applied bool) {
-	entry, err := o.Get(t.Context(), key)
-	require.NoError(t, err)
+	entry := entryOf(t, o, key)
 	applies, _, err := db.ledger.Settle(t.Context(), []ledger.Outcome{{ID: entry.ID, Token: token, State: state, Delivery: delivery}})
 	require.NoError(t, err)
 	return applies[0] == ledger.Applied
@@ -40,7 +38,7 @@ func (db *database) crash(t testing.TB, keys ...string) ledger.Token {
 }
 
 func TestEntriesOfACrashedProcessBecomeUnclearAndAreNotSent(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "crashed", "alive", "free")
@@ -48,13 +46,11 @@ func TestEntriesOfACrashedProcessBecomeUnclearAndAreNotSent(t *testing.T) {
 		db.endLeases(t)
 		db.claim(t, "alive")
 		run(t, o)
-		eventually(t, func() bool {
-			return stateOf(t, o, "free") == outbox.Accepted && stateOf(t, o, "crashed") == outbox.Unclear
-		})
+		eventuallyIs(t, o, "free", outbox.Accepted)
+		eventuallyIs(t, o, "crashed", outbox.Unclear)
 		assert.Equal(t, outbox.Sending, stateOf(t, o, "alive"))
 		assert.Equal(t, []string{"crashed"}, listed(t, o, outbox.Filter{State: outbox.Unclear}))
-		entry, err := o.Get(t.Context(), "crashed")
-		require.NoError(t, err)
+		entry := entryOf(t, o, "crashed")
 		assert.Equal(t, "the process that sent it did not report the outcome in time", entry.Error)
 		assert.Equal(t, messaging.DeliveryUnknown, entry.Delivery)
 		assert.Equal(t, 1, service.requests())
@@ -62,21 +58,20 @@ func TestEntriesOfACrashedProcessBecomeUnclearAndAreNotSent(t *testing.T) {
 }
 
 func TestTheSweepObservesTheSendTimeoutOfTheClaimer(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
 		began, end := make(chan struct{}), make(chan struct{})
-		service.always(response{status: 200, body: accept.body, before: func(*http.Request) {
+		service.always(acceptAfter(func() {
 			close(began)
 			<-end
-		}})
+		}))
 		patient := db.new(t, service.client(t), outbox.Fast(), outbox.WithLease(time.Minute, time.Minute))
 		hasty := db.new(t, service.client(t), outbox.Fast(), outbox.WithLease(time.Millisecond, time.Millisecond))
 		enqueue(t, patient, "order")
 		stop := run(t, patient)
 		<-began
 		for range 3 { // each sweeps
-			_, err := hasty.Deliver(t.Context(), "order")
-			require.NoError(t, err)
+			deliver(t, hasty, "order")
 			time.Sleep(60 * time.Millisecond)
 		}
 		assert.Equal(t, outbox.Sending, stateOf(t, hasty, "order"))
@@ -126,44 +121,60 @@ func TestTheSweepUsesTheClockOfTheDatabase(t *testing.T) {
 }
 
 func TestALateOutcomeReplacesUnclear(t *testing.T) {
-	for _, late := range []struct {
-		name     string
-		state    ledger.State
-		delivery messaging.Delivery
-		want     outbox.State
-	}{
-		{"accepted", ledger.Accepted, messaging.DeliveryAccepted, outbox.Accepted},
-		{"rejected", ledger.Rejected, messaging.DeliveryRejected, outbox.Rejected},
-		{"not sent", ledger.Pending, messaging.DeliveryNotSent, outbox.Pending},
-		{"unknown", ledger.Unclear, messaging.DeliveryUnknown, outbox.Unclear},
-	} {
-		t.Run(late.name, func(t *testing.T) {
-			onEveryDatabase(t, func(t *testing.T, db *database) {
-				o := db.new(t, newService().client(t), outbox.Fast())
-				enqueue(t, o, "order")
-				token := db.crash(t, "order")
-				assert.False(t, db.settle(t, o, ledger.Token{2}, "order", late.state, late.delivery), "not with another token")
-				assert.Equal(t, outbox.Unclear, stateOf(t, o, "order"))
-				assert.True(t, db.settle(t, o, token, "order", late.state, late.delivery))
-				assert.True(t, db.settle(t, o, token, "order", late.state, late.delivery), "again, because the response was lost")
-				assert.Equal(t, late.want, stateOf(t, o, "order"))
-			})
-		})
-	}
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		keys := []string{"accepted", "rejected", "not sent", "unknown"}
+		enqueue(t, o, keys...)
+		token := db.crash(t, keys...)
+		for i, late := range []struct {
+			state    ledger.State
+			delivery messaging.Delivery
+			want     outbox.State
+		}{
+			{ledger.Accepted, messaging.DeliveryAccepted, outbox.Accepted},
+			{ledger.Rejected, messaging.DeliveryRejected, outbox.Rejected},
+			{ledger.Pending, messaging.DeliveryNotSent, outbox.Pending},
+			{ledger.Unclear, messaging.DeliveryUnknown, outbox.Unclear},
+		} {
+			key := keys[i]
+			assert.False(t, db.settle(t, o, ledger.Token{2}, key, late.state, late.delivery), "not with another token")
+			assert.Equal(t, outbox.Unclear, stateOf(t, o, key))
+			assert.True(t, db.settle(t, o, token, key, late.state, late.delivery), key)
+			assert.True(t, db.settle(t, o, token, key, late.state, late.delivery), "again, because the response was lost")
+			assert.Equal(t, late.want, stateOf(t, o, key))
+		}
+	})
+}
+
+// A process is paused, or its response to a commit is lost, and it records an outcome again.
+func TestSettleRecordsAnOutcomeForItsTokenOnceAndUndoesNoResend(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "order", "two tokens")
+		token := db.claim(t, "order", "two tokens")
+		assert.True(t, db.settle(t, o, token, "order", ledger.Rejected, 0))
+		require.Equal(t, 1, changed(resend(t, o, "order")))
+		assert.False(t, db.settle(t, o, token, "order", ledger.Rejected, 0))
+		assert.Equal(t, outbox.Pending, stateOf(t, o, "order"))
+
+		id := entryOf(t, o, "two tokens").ID
+		applied, _, err := db.ledger.Settle(t.Context(), []ledger.Outcome{
+			{ID: id, Token: token, State: ledger.Accepted}, {ID: id, Token: ledger.Token{9}, State: ledger.Rejected}})
+		require.NoError(t, err)
+		assert.Equal(t, []ledger.Settled{ledger.Applied, ledger.Ignored}, applied)
+	})
 }
 
 func TestALateOutcomePreventsTheSecondSendAfterResend(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast())
-		enqueue(t, o, "accepted", "rejected", "not sent", "unknown", "claimed again")
-		token := db.crash(t, "accepted", "rejected", "not sent", "unknown", "claimed again")
+		keys := []string{"accepted", "rejected", "not sent", "unknown", "claimed again"}
+		enqueue(t, o, keys...)
+		token := db.crash(t, keys...)
 		db.endLeases(t)
-		n, err := o.Resend(t.Context(), "accepted", "rejected", "not sent", "unknown", "claimed again")
-		require.NoError(t, err)
-		assert.Equal(t, 5, changed(n))
-		other := ledger.Token{7}
-		_, err = db.ledger.Claim(t.Context(), ledger.Claim{Token: other, Lease: time.Minute, Limit: 1, Look: triggers,
+		assert.Equal(t, 5, changed(resend(t, o, keys...)))
+		_, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: ledger.Token{7}, Lease: time.Minute, Limit: 1, Look: triggers,
 			Keys: []string{"claimed again"}, MaxBytes: 1 << 20})
 		require.NoError(t, err)
 
@@ -174,34 +185,28 @@ func TestALateOutcomePreventsTheSecondSendAfterResend(t *testing.T) {
 		assert.False(t, db.settle(t, o, token, "claimed again", ledger.Accepted, messaging.DeliveryAccepted),
 			"the token belongs to the new claim")
 
-		delivered, err := o.Deliver(t.Context(), "accepted", "rejected", "not sent", "unknown", "claimed again")
-		require.NoError(t, err)
 		assert.Equal(t, outbox.Delivered{Accepted: 3, Rejected: 1, Busy: []string{"claimed again"},
-			More: true, RetryAfter: 500 * time.Millisecond}, delivered)
-		assert.Zero(t, service.carriedOut("accepted"))
-		assert.Zero(t, service.carriedOut("rejected"))
-		assert.Equal(t, 1, service.carriedOut("not sent"))
-		assert.Equal(t, 1, service.carriedOut("unknown"))
+			More: true, RetryAfter: 500 * time.Millisecond}, deliver(t, o, keys...))
+		for i, count := range []int{0, 0, 1, 1, 0} {
+			assert.Equal(t, count, service.carriedOut(keys[i]), keys[i])
+		}
 	})
 }
 
 func TestAnEntryThatWasUnclearStaysSoUntilItIsSettled(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t), outbox.Fast())
 		enqueue(t, o, "resent", "new")
 		db.crash(t, "resent")
 		db.endLeases(t)
-		n, err := o.Resend(t.Context(), "resent")
-		require.NoError(t, err)
-		require.Equal(t, 1, changed(n))
+		require.Equal(t, 1, changed(resend(t, o, "resent")))
 		token := db.claim(t, "resent", "new")
 		for key, delivery := range map[string]messaging.Delivery{
 			"resent": messaging.DeliveryUnknown, // the first send may have been carried out
 			"new":    messaging.DeliveryNotSent,
 		} {
 			assert.True(t, db.settle(t, o, token, key, ledger.Pending, messaging.DeliveryNotSent))
-			entry, err := o.Get(t.Context(), key)
-			require.NoError(t, err)
+			entry := entryOf(t, o, key)
 			assert.Equal(t, outbox.Pending, entry.State)
 			assert.Equal(t, delivery, entry.Delivery, key)
 		}
@@ -218,28 +223,24 @@ func TestResendSkipsAnEntryWhoseProcessMayBeAlive(t *testing.T) {
 		quarantined, err := o.Quarantine(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, 1, quarantined)
-		n, err := o.Resend(t.Context(), "swept", "reported", "quarantined", "unknown")
-		require.NoError(t, err)
+		n := resend(t, o, "swept", "reported", "quarantined", "unknown")
 		for i, why := range []outbox.Why{outbox.WhyMayBeAlive, "", outbox.WhyMayBeAlive, outbox.WhyUnknown} {
 			assert.Equal(t, why, n[i].Why, n[i].Key)
 			assert.Equal(t, why == outbox.WhyMayBeAlive, n[i].RetryAt.After(time.Now()), n[i].Key)
 		}
 		assert.Equal(t, outbox.Pending, stateOf(t, o, "reported"))
 		db.endLeases(t)
-		n, err = o.Resend(t.Context(), "swept", "reported", "quarantined")
-		require.NoError(t, err)
-		assert.Equal(t, 2, changed(n), "a lease later")
+		assert.Equal(t, 2, changed(resend(t, o, "swept", "reported", "quarantined")), "a lease later")
 	})
 }
 
 func TestAnAcceptanceIsRecordedAfterDismissAndNotAfterQuarantine(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "dismissed", "quarantined", "never claimed")
 		token := db.crash(t, "dismissed")
-		decisions, err := o.Dismiss(t.Context(), "dismissed", "unknown")
-		require.NoError(t, err)
+		decisions := dismiss(t, o, "dismissed", "unknown")
 		assert.Equal(t, []outbox.Decision{
 			{Key: "dismissed", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryUnknown},
 			{Key: "unknown", Why: outbox.WhyUnknown}}, decisions)
@@ -253,9 +254,7 @@ func TestAnAcceptanceIsRecordedAfterDismissAndNotAfterQuarantine(t *testing.T) {
 		assert.Equal(t, outbox.Accepted, stateOf(t, o, "dismissed"))
 		assert.False(t, db.settle(t, o, other, "quarantined", ledger.Accepted, messaging.DeliveryAccepted))
 		assert.Equal(t, []string{"quarantined", "never claimed"}, listed(t, o, outbox.Filter{State: outbox.Unclear}))
-		delivered, err := o.Deliver(t.Context(), "dismissed", "quarantined", "never claimed")
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 2}, delivered)
+		assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 2}, deliver(t, o, "dismissed", "quarantined", "never claimed"))
 		assert.Zero(t, service.requests())
 	})
 }
@@ -263,15 +262,7 @@ func TestAnAcceptanceIsRecordedAfterDismissAndNotAfterQuarantine(t *testing.T) {
 func TestOnSettledIsCalledOncePerTransition(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
-		service.set(func(key string) response {
-			switch key {
-			case "rejected":
-				return reject
-			case "lost":
-				return lose
-			}
-			return accept
-		})
+		service.respondTo(map[string]response{"rejected": reject, "lost": lose})
 		var mu sync.Mutex
 		settled := make(map[string][]outbox.State)
 		called := func(key string) []outbox.State {
@@ -295,11 +286,9 @@ func TestOnSettledIsCalledOncePerTransition(t *testing.T) {
 		eventually(t, func() bool {
 			return len(called("accepted")) > 0 && len(called("rejected")) > 0 && len(called("lost")) > 0
 		})
-		eventually(t, func() bool { return stateOf(t, o, "crashed") == outbox.Unclear })
+		eventuallyIs(t, o, "crashed", outbox.Unclear)
 		db.endLeases(t)
-		n, err := o.Resend(t.Context(), "lost", "crashed")
-		require.NoError(t, err)
-		require.Equal(t, 2, changed(n))
+		require.Equal(t, 2, changed(resend(t, o, "lost", "crashed")))
 		eventually(t, func() bool { return len(called("lost")) == 2 && len(called("crashed")) == 1 })
 		time.Sleep(150 * time.Millisecond) // in which nothing may happen
 		for key, want := range map[string][]outbox.State{
@@ -312,23 +301,18 @@ func TestOnSettledIsCalledOncePerTransition(t *testing.T) {
 }
 
 func TestAnEntryIsNotSentByAProcessThatWasPaused(t *testing.T) {
-	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.WithLease(time.Second, time.Minute))
+	service, db := newService(), openFile(t)
+	w := db.watch()
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithLease(time.Second, time.Minute))
 	var once sync.Once
-	f.set(faults{afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
+	w.set(faults{afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
 		once.Do(func() { time.Sleep(1100 * time.Millisecond) })
 		return claimed, nil
 	}})
 	enqueue(t, o, "order")
-	delivered, err := o.Deliver(t.Context(), "order")
-	require.NoError(t, err)
-	assert.Equal(t, []string{"order"}, delivered.Later)
+	assert.Equal(t, []string{"order"}, deliver(t, o, "order").Later)
 	assert.Zero(t, service.requests())
-	entry, err := o.Get(t.Context(), "order")
-	require.NoError(t, err)
-	assert.Equal(t, "not begun: the process was paused", entry.Error)
-	patient := newBox(t, f, service.client(t), []outbox.Option{outbox.Fast()})
-	delivered, err = patient.Deliver(t.Context(), "order")
-	require.NoError(t, err)
-	assert.Equal(t, 1, delivered.Accepted)
+	assert.Equal(t, "not begun: the process was paused", entryOf(t, o, "order").Error)
+	patient := db.new(t, service.client(t), outbox.Fast())
+	assert.Equal(t, 1, deliver(t, patient, "order").Accepted)
 }

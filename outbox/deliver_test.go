@@ -2,7 +2,6 @@ package outbox_test
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -28,9 +27,7 @@ func TestDeliverSendsOnceHoweverOftenItIsCalled(t *testing.T) {
 			})
 		}
 		group.Wait()
-		delivered, err := o.Deliver(t.Context(), keys...)
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Accepted: 20}, delivered)
+		assert.Equal(t, outbox.Delivered{Accepted: 20}, deliver(t, o, keys...))
 		for _, key := range keys {
 			assert.Equal(t, 1, service.carriedOut(key), key)
 		}
@@ -38,74 +35,45 @@ func TestDeliverSendsOnceHoweverOftenItIsCalled(t *testing.T) {
 }
 
 func TestDeliverSaysWhatBecameOfEachKey(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
-		service.set(func(key string) response {
-			switch key {
-			case "rejected":
-				return reject
-			case "lost":
-				return lose
-			case "no connection":
-				return disconnect
-			}
-			return accept
-		})
+		service.respondTo(map[string]response{"rejected": reject, "lost": lose, "no connection": disconnect})
 		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "accepted", "rejected", "lost", "claimed", "no connection")
-		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "future", Prepared: request(t, "future"), NotBefore: time.Now().Add(time.Hour)})
-		require.NoError(t, err)
+		add(t, o, outbox.Item{Key: "future", NotBefore: time.Now().Add(time.Hour)})
 		db.claim(t, "claimed")
-		delivered, err := o.Deliver(t.Context(), "accepted", "rejected", "lost", "claimed", "future", "unknown")
-		require.NoError(t, err)
+		delivered := deliver(t, o, "accepted", "rejected", "lost", "claimed", "future", "unknown")
 		assert.Equal(t, outbox.Delivered{Accepted: 1, Rejected: 1, Unclear: 1, Busy: []string{"claimed"}, Later: []string{"future"},
 			Unknown: []string{"unknown"}, More: true, RetryAfter: 500 * time.Millisecond}, delivered)
-		delivered, err = o.Deliver(t.Context(), "future")
-		require.NoError(t, err)
+		delivered = deliver(t, o, "future")
 		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(10*time.Minute))
 		fresh := db.new(t, service.client(t), outbox.Fast())
-		delivered, err = fresh.Deliver(t.Context(), "no connection")
-		require.NoError(t, err)
+		delivered = deliver(t, fresh, "no connection")
 		assert.Equal(t, []string{"no connection"}, delivered.Later)
 		assert.Less(t, delivered.RetryAfter, time.Minute)
 	})
 }
 
-func TestDeliverAsksToWaitForWhatIsClaimedElsewhere(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
-		enqueue(t, o, "claimed")
-		db.claim(t, "claimed")
-		delivered, err := o.Deliver(t.Context(), "claimed")
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Busy: []string{"claimed"}, More: true, RetryAfter: 500 * time.Millisecond}, delivered)
-	})
-}
-
 func TestDeliverAndDeliverDueAloneFindWhatACrashLeftBehind(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		o, other := db.new(t, newService().client(t), outbox.Fast()), db.new(t, newService().client(t), outbox.Fast())
 		enqueue(t, o, "crashed", "order")
 		db.claim(t, "crashed")
 		db.endLeases(t)
-		delivered, err := o.Deliver(t.Context(), "crashed", "order")
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 1}, delivered)
+		assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 1}, deliver(t, o, "crashed", "order"))
 		enqueue(t, o, "crashed too", "due")
 		db.claim(t, "crashed too")
 		db.endLeases(t)
-		delivered, err = other.DeliverDue(t.Context(), 10)
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
+		assert.Equal(t, outbox.Delivered{Accepted: 1}, deliverDue(t, other, 10))
 		assert.Equal(t, outbox.Unclear, stateOf(t, o, "crashed too"))
 	})
 }
 
 func TestDeliverIgnoresTheContextOnceAnEntryIsClaimed(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
 		ctx, cancel := context.WithCancel(t.Context())
-		service.always(response{status: 200, body: accept.body, before: func(*http.Request) { cancel() }})
+		service.always(acceptAfter(cancel))
 		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
 		enqueue(t, o, "a", "b")
 		delivered, err := o.Deliver(ctx, "a", "b")
@@ -126,20 +94,15 @@ func TestListLeavesTheDatabaseFreeWhileTheLoopWorks(t *testing.T) {
 		o := db.new(t, service.client(t), outbox.Fast())
 		keys := keysOf(6)
 		enqueue(t, o, keys...)
-		_, err := o.Deliver(t.Context(), keys...)
-		require.NoError(t, err)
+		deliver(t, o, keys...)
 		for entry, err := range o.List(t.Context(), outbox.Filter{State: outbox.Rejected}) {
 			require.NoError(t, err)
-			n, err := o.Resend(t.Context(), entry.Key)
-			require.NoError(t, err)
-			assert.Equal(t, 1, changed(n))
+			assert.Equal(t, 1, changed(resend(t, o, entry.Key)))
 		}
 		assert.Equal(t, keys, listed(t, o, outbox.Filter{State: outbox.Pending}))
 		assert.Empty(t, listed(t, o, outbox.Filter{State: outbox.Rejected}))
 
-		second, err := o.Get(t.Context(), keys[1])
-		require.NoError(t, err)
-		assert.Equal(t, keys[2:4], listed(t, o, outbox.Filter{After: second.ID, Limit: 2}))
+		assert.Equal(t, keys[2:4], listed(t, o, outbox.Filter{After: entryOf(t, o, keys[1]).ID, Limit: 2}))
 		for _, invalid := range []outbox.Filter{{State: "other"}, {Limit: -1}, {After: -1}} {
 			for _, err := range o.List(t.Context(), invalid) {
 				require.ErrorContains(t, err, "outbox: list entries: ")

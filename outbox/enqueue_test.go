@@ -20,25 +20,22 @@ import (
 	"github.com/messaging-go/messaging"
 	catalog "github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/outbox"
-	"github.com/messaging-go/messaging/outbox/sqlite"
 )
 
 func TestEnqueueOfAPresentKeyReturnsTheEntry(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t))
-		first, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order")})
-		require.NoError(t, err)
+		first := add(t, o, outbox.Item{Key: "order"})
 		assert.Equal(t, outbox.Entry{ID: first.ID, Key: "order", Operation: "trigger event", State: outbox.Pending,
 			Delivery: messaging.DeliveryNotSent, EnqueuedAt: first.EnqueuedAt, NotBefore: first.EnqueuedAt}, first)
 		assert.WithinDuration(t, time.Now(), first.EnqueuedAt, time.Hour)
 
-		again, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order"), NotBefore: time.Now().Add(time.Hour)})
-		require.NoError(t, err)
+		again := add(t, o, outbox.Item{Key: "order", NotBefore: time.Now().Add(time.Hour)})
 		assert.True(t, again.Present)
 		again.Present = false
 		assert.Equal(t, first, again, "NotBefore is not compared")
 
-		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "another")})
+		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "another")})
 		require.ErrorIs(t, err, outbox.ErrKeyConflict)
 		assert.EqualError(t, err, `outbox: enqueue entry "order": key already used for a different request`)
 		assert.Equal(t, []string{"order"}, listed(t, o, outbox.Filter{}))
@@ -58,90 +55,61 @@ func TestEnqueueTxFollowsItsTransaction(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast())
-		errRollback := errors.New("roll back")
+		enqueue(t, o, "taken")
 		for i, key := range keysOf(20) {
-			err := db.inTx(t, o, func(enqueue enqueuer) error {
-				entry, err := enqueue(key, request(t, key))
+			err := db.within(t, o, func(tx inTx) error {
+				entry, err := tx.enqueue(key, request(t, key))
 				require.NoError(t, err)
 				assert.False(t, entry.Present)
-				again, err := enqueue(key, request(t, key))
-				require.NoError(t, err)
+				_, err = tx.enqueue("taken", request(t, "another"))
+				require.ErrorIs(t, err, outbox.ErrKeyConflict)
+				again, err := tx.enqueue(key, request(t, key))
+				require.NoError(t, err, "the transaction can be used after the conflict")
 				assert.True(t, again.Present)
 				if i%2 == 1 {
-					return errRollback
+					return errBroken
 				}
 				return nil
 			})
-			assert.Equal(t, i%2 == 1, errors.Is(err, errRollback))
+			assert.Equal(t, i%2 == 1, errors.Is(err, errBroken))
 		}
 		run(t, o)
-		eventually(t, func() bool {
-			counts, err := o.Counts(t.Context())
-			require.NoError(t, err)
-			return counts.Accepted == 10
-		})
+		eventuallyAccepted(t, o, 11)
 		for i, key := range keysOf(20) {
 			assert.Equal(t, 1-i%2, service.carriedOut(key), key)
 		}
-		assert.Len(t, listed(t, o, outbox.Filter{}), 10)
-	})
-}
-
-func TestEnqueueTxLeavesTheTransactionUsableAfterAKeyConflict(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t))
-		enqueue(t, o, "taken")
-		require.NoError(t, db.inTx(t, o, func(enqueue enqueuer) error {
-			_, err := enqueue("taken", request(t, "another"))
-			require.ErrorIs(t, err, outbox.ErrKeyConflict)
-			_, err = enqueue("free", request(t, "free"))
-			return err
-		}))
-		assert.Equal(t, []string{"taken", "free"}, listed(t, o, outbox.Filter{}))
+		assert.Len(t, listed(t, o, outbox.Filter{}), 11)
 	})
 }
 
 func TestEnqueueTxFailsInATransactionOfAnotherDatabase(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
-		if db.isSQLite {
-			t.Skip("see TestEnqueueTxFailsInATransactionOfAnotherSQLiteFile: a SQLite database is a file")
-		}
+	onDatabases(t, []kind{kinds[1], kinds[3]}, func(t *testing.T, db *database) {
 		// Another schema of the same server stands for another database with the same
 		// tables. Their keys differ.
 		o := db.new(t, newService().client(t))
-		db.exec(t, `UPDATE outbox_meta SET digest_key = decode('00', 'hex')`)
-		err := db.inTx(t, o, func(enqueue enqueuer) error {
-			_, err := enqueue("order", request(t, "order"))
-			return err
-		})
-		require.ErrorContains(t, err, "the transaction belongs to another database")
-		assert.Empty(t, listed(t, o, outbox.Filter{}))
-
-		db.exec(t, `ALTER TABLE outbox_meta RENAME TO other`)
-		err = db.inTx(t, o, func(enqueue enqueuer) error {
-			_, err := enqueue("order", request(t, "order"))
-			return err
-		})
-		require.ErrorContains(t, err, "the transaction belongs to another database")
+		for _, change := range []string{`UPDATE outbox_meta SET digest_key = decode('00', 'hex')`, `ALTER TABLE outbox_meta RENAME TO other`} {
+			db.exec(t, change)
+			err := db.within(t, o, func(tx inTx) error {
+				_, err := tx.enqueue("order", request(t, "order"))
+				return err
+			})
+			require.ErrorContains(t, err, "the transaction belongs to another database")
+			assert.Empty(t, listed(t, o, outbox.Filter{}))
+		}
 	})
 }
 
 func TestEnqueueTxFailsInATransactionOfAnotherSQLiteFile(t *testing.T) {
-	store := func(name string) (*sql.DB, *outbox.Outbox[outbox.SQLTx]) {
-		db := openDB(t, "sqlite", filepath.Join(t.TempDir(), name))
-		s, err := sqlite.New(t.Context(), db)
-		require.NoError(t, err)
-		return db, newBox(t, s, newService().client(t), nil)
-	}
-	_, o := store("one.db")
-	other, _ := store("other.db")
+	_, store := openProgram(t)
+	o := newBox(t, store, newService().client(t))
+	other, _ := openProgram(t)
 	empty := openDB(t, "sqlite", filepath.Join(t.TempDir(), "empty.db"))
 	for _, db := range []*sql.DB{other, empty} {
-		tx, err := db.BeginTx(t.Context(), nil)
-		require.NoError(t, err)
-		_, err = o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t, "order")})
+		err := transactSQL(db)(t, func(tx outbox.SQLTx) error {
+			_, err := o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t, "order")})
+			return err
+		})
 		require.ErrorContains(t, err, "the transaction belongs to another database")
-		require.NoError(t, tx.Commit())
 	}
 	assert.Empty(t, listed(t, o, outbox.Filter{}))
 	_, err := o.EnqueueTx(t.Context(), nil, outbox.Item{Key: "order", Prepared: request(t, "order")})
@@ -149,7 +117,7 @@ func TestEnqueueTxFailsInATransactionOfAnotherSQLiteFile(t *testing.T) {
 }
 
 func TestEnqueueNamesWhatIsInvalid(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t))
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -218,24 +186,16 @@ func everySend(t *testing.T) []*messaging.Prepared {
 	return []*messaging.Prepared{event, push, email(t, "welcome"), request(t, "order")}
 }
 
-func TestTheOperationsAreThoseThatCanBeStored(t *testing.T) {
-	o := openFile(t).new(t, newService().client(t))
-	var names []string
-	for send := range catalog.Sends() {
-		names = append(names, send.Name)
-	}
-	require.NoError(t, o.PauseAll(t.Context()))
-	counts, err := o.Counts(t.Context())
-	require.NoError(t, err)
-	assert.ElementsMatch(t, names, counts.Paused)
-}
-
 func TestEnqueueStoresEverySend(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t))
+		var names []string
 		for send := range catalog.Sends() {
-			p, err := messaging.ParsePrepared(send.Name, []byte(`{"z": 1.50, "a": "<>"}`))
+			names = append(names, send.Name)
+			p, err := messaging.ParsePrepared(send.Name, []byte(`{"z": 1.50, "a": "<>"}`)) // members of a later version
 			require.NoError(t, err)
+			_, err = p.Recipients()
+			require.Error(t, err)
 			entry, err := o.Enqueue(t.Context(), outbox.Item{Key: send.Name, Prepared: p})
 			require.NoError(t, err)
 			assert.Equal(t, send.Name, entry.Operation)
@@ -244,32 +204,19 @@ func TestEnqueueStoresEverySend(t *testing.T) {
 			assert.Equal(t, send.Name, stored.Operation())
 			assert.Equal(t, p.Body(), stored.Body())
 		}
+		require.NoError(t, o.PauseAll(t.Context()))
+		assert.ElementsMatch(t, names, countsOf(t, o).Paused)
 	})
 }
 
-func TestEnqueueStoresABodyWithMembersThatThisVersionDoesNotKnow(t *testing.T) {
-	o := openFile(t).new(t, newService().client(t))
-	p, err := messaging.ParsePrepared(catalog.TriggerEvent.Name, []byte(`{"payload": {}, "of a later version": 1.50}`))
-	require.NoError(t, err)
-	_, err = p.Recipients()
-	require.Error(t, err)
-	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: p})
-	require.NoError(t, err)
-	stored, err := o.Prepared(t.Context(), "order")
-	require.NoError(t, err)
-	assert.Equal(t, p.Body(), stored.Body())
-}
-
 func TestAnEntryThatCannotBeReadStaysPending(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "order")
 		db.exec(t, `UPDATE outbox_entry SET operation = 'archive event'`)
-		delivered, err := o.Deliver(t.Context(), "order")
-		require.NoError(t, err)
-		assert.Equal(t, []string{"order"}, delivered.Later)
-		_, err = o.Prepared(t.Context(), "order")
+		assert.Equal(t, []string{"order"}, deliver(t, o, "order").Later)
+		_, err := o.Prepared(t.Context(), "order")
 		require.ErrorContains(t, err, `outbox: read entry "order": this version of package messaging cannot read the stored request: `)
 		require.ErrorContains(t, err, "unknown operation")
 		assert.Zero(t, service.requests())
@@ -282,31 +229,25 @@ func TestEnqueueAllAddsWhatCameBeforeAnError(t *testing.T) {
 		enqueue(t, o, "order-00001")
 		keys := keysOf(10)
 		pulled := 0
-		seq := func(bad func(i int) (outbox.Item, error)) func(func(outbox.Item, error) bool) {
+		withSeventh := func(seventh outbox.Item, err error) func(func(outbox.Item, error) bool) {
 			return func(yield func(outbox.Item, error) bool) {
 				for i, key := range keys {
 					pulled = i
-					item, err := outbox.Item{Key: key, Prepared: request(t, key)}, error(nil)
-					if i == 6 {
-						item, err = bad(i)
-					}
-					if !yield(item, err) {
+					if i == 6 && !yield(seventh, err) || i != 6 && !yield(outbox.Item{Key: key, Prepared: request(t, key)}, nil) {
 						return
 					}
 				}
 			}
 		}
-		added, present, err := o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) { return outbox.Item{}, errBroken }))
+		added, present, err := o.EnqueueAll(t.Context(), withSeventh(outbox.Item{}, errBroken))
 		require.ErrorIs(t, err, errBroken)
 		assert.Equal(t, []int{5, 1, 6}, []int{added, present, pulled})
 
-		added, present, err = o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) { return outbox.Item{Key: "no request"}, nil }))
+		added, present, err = o.EnqueueAll(t.Context(), withSeventh(outbox.Item{Key: "no request"}, nil))
 		require.EqualError(t, err, `outbox: enqueue entry "no request": Prepared must not be nil; use a Prepare method`)
 		assert.Equal(t, []int{0, 6, 6}, []int{added, present, pulled})
 
-		added, present, err = o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) {
-			return outbox.Item{Key: "order-00002", Prepared: request(t, "another")}, nil
-		}))
+		added, present, err = o.EnqueueAll(t.Context(), withSeventh(outbox.Item{Key: "order-00002", Prepared: request(t, "another")}, nil))
 		require.ErrorIs(t, err, outbox.ErrKeyConflict)
 		require.ErrorContains(t, err, `"order-00002"`)
 		assert.Equal(t, []int{3, 6}, []int{added, present})
@@ -341,9 +282,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{}))
 		enqueue(t, o, "order")
-		again, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order")})
-		require.NoError(t, err)
-		assert.True(t, again.Present, "sealing does not change what the same request is")
+		assert.True(t, add(t, o, outbox.Item{Key: "order"}).Present, "sealing does not change what the same request is")
 
 		stored, err := db.ledger.Request(t.Context(), "order")
 		require.NoError(t, err)
@@ -353,26 +292,17 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		assert.Equal(t, request(t, "order").Body(), p.Body())
 
 		without := db.new(t, service.client(t), outbox.Fast())
-		delivered, err := without.Deliver(t.Context(), "order")
-		require.NoError(t, err)
-		assert.Equal(t, []string{"order"}, delivered.Later, "an outbox without the Sealer does not reject what it cannot open")
-		counts, err := without.Counts(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, map[string]string{triggerEvent: "the request is sealed; set WithSealer"}, counts.Breakers)
+		assert.Equal(t, []string{"order"}, deliver(t, without, "order").Later,
+			"an outbox without the Sealer does not reject what it cannot open")
+		assert.Equal(t, map[string]string{triggerEvent: "the request is sealed; set WithSealer"}, countsOf(t, without).Breakers)
 
 		failing := true
 		broken := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{&failing}))
-		delivered, err = broken.Deliver(t.Context(), "order")
-		require.NoError(t, err)
-		assert.Equal(t, []string{"order"}, delivered.Later)
-		counts, err = broken.Counts(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, counts.Breakers)
+		assert.Equal(t, []string{"order"}, deliver(t, broken, "order").Later)
+		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, countsOf(t, broken).Breakers)
 
 		time.Sleep(20 * time.Millisecond) // the wait after an attempt
-		delivered, err = o.Deliver(t.Context(), "order")
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
+		assert.Equal(t, outbox.Delivered{Accepted: 1}, deliver(t, o, "order"))
 		assert.Equal(t, 1, service.carriedOut("order"))
 	})
 }
@@ -382,20 +312,14 @@ func TestAcceptedAndDismissedRequestsAreErased(t *testing.T) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "accepted", "dismissed")
-		service.set(func(key string) response {
-			if key == "accepted" {
-				return accept
-			}
-			return reject
-		})
-		_, err := o.Deliver(t.Context(), "accepted", "dismissed")
-		require.NoError(t, err)
+		service.respondTo(map[string]response{"dismissed": reject})
+		deliver(t, o, "accepted", "dismissed")
 		p, err := o.Prepared(t.Context(), "dismissed")
 		require.NoError(t, err, "the request of a rejected entry is kept")
 		assert.Equal(t, request(t, "dismissed").Body(), p.Body())
-		n, err := o.Dismiss(t.Context(), "dismissed", "unknown")
-		require.NoError(t, err)
-		assert.Equal(t, 1, changed(n))
+		assert.NotEmpty(t, entryOf(t, o, "dismissed").Error)
+		assert.Equal(t, 1, changed(dismiss(t, o, "dismissed", "unknown")))
+		assert.Empty(t, entryOf(t, o, "dismissed").Error)
 		for _, state := range []string{"accepted", "dismissed"} {
 			_, err = o.Prepared(t.Context(), state)
 			require.EqualError(t, err, fmt.Sprintf("outbox: read entry %q: request erased: entry is %s", state, state))

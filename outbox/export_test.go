@@ -11,7 +11,7 @@ func Fast() Option {
 		c.timing.unclaimEvery = 10 * time.Millisecond
 		c.timing.firstWait = 10 * time.Millisecond
 		c.timing.longestWait = 50 * time.Millisecond
-		c.timing.deniedWait = 300 * time.Millisecond
+		c.timing.deniedWait = 100 * time.Millisecond
 		c.timing.stopGrace = 500 * time.Millisecond
 		c.timing.breaker.First = 20 * time.Millisecond
 		c.timing.breaker.Longest = 100 * time.Millisecond

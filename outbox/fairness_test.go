@@ -3,7 +3,6 @@ package outbox_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,15 +16,14 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
-	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
 func TestACallWaitsForNoClaimThatMayHaveBeenCommitted(t *testing.T) {
 	for name, failure := range map[string]error{"rolled back by the server": &pgconn.PgError{Code: "57014"}, "unknown": errBroken} {
 		t.Run(name, func(t *testing.T) {
-			o, f := openFaulty(t, newService().client(t))
+			o, w := openWatched(t, newService().client(t))
 			enqueue(t, o, "order")
-			f.set(faults{afterClaim: func([]ledger.Claimed) ([]ledger.Claimed, error) { return nil, failure }})
+			w.set(faults{afterClaim: func([]ledger.Claimed) ([]ledger.Claimed, error) { return nil, failure }})
 			began := time.Now()
 			_, err := o.Deliver(t.Context(), "order")
 			require.ErrorIs(t, err, failure)
@@ -38,19 +36,24 @@ func TestACallWaitsForNoClaimThatMayHaveBeenCommitted(t *testing.T) {
 	}
 }
 
-func TestAnUnclaimedEntryIsWhatItWasBeforeTheClaim(t *testing.T) {
+func TestUnclaimMakesTheEntriesOfItsTokenWhatTheyWere(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t), outbox.Fast())
 		enqueue(t, o, "claimed", "swept")
-		before, err := o.Get(t.Context(), "claimed")
-		require.NoError(t, err)
-		token := db.crash(t, "claimed", "swept")
-		n, err := db.ledger.Unclaim(t.Context(), token)
-		require.NoError(t, err)
-		assert.Equal(t, 2, n)
-		after, err := o.Get(t.Context(), "claimed")
-		require.NoError(t, err)
-		assert.Equal(t, before, after)
+		before := listAll(t, o)
+		token := db.claim(t, "claimed", "swept")
+		unclaim := func(token ledger.Token, want int) {
+			n, err := db.ledger.Unclaim(t.Context(), token)
+			require.NoError(t, err)
+			assert.Equal(t, want, n)
+		}
+		unclaim(ledger.Token{9}, 0)
+		unclaim(token, 2)
+		assert.Equal(t, before, listAll(t, o))
+		token = db.crash(t, "claimed", "swept") // its commit showed up, and its lease ended before it was found
+		unclaim(token, 2)
+		assert.Equal(t, before, listAll(t, o))
+		assert.Equal(t, outbox.Delivered{Accepted: 2}, deliver(t, o, "claimed", "swept"))
 	})
 }
 
@@ -59,26 +62,21 @@ func TestALockedEntryStopsNoOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := openPgx(t)
 			o := db.new(t, newService().client(t), outbox.Fast())
-			add := func(urgent bool, keys ...string) {
+			enqueue := func(urgent bool, keys ...string) {
 				for _, key := range keys {
-					_, err := o.Enqueue(t.Context(), outbox.Item{Key: key, Prepared: request(t, key), Urgent: urgent})
-					require.NoError(t, err)
+					add(t, o, outbox.Item{Key: key, Urgent: urgent})
 				}
 			}
-			add(urgent, "locked")
-			add(!urgent, keysOf(60)...)
+			enqueue(urgent, "locked")
+			enqueue(!urgent, keysOf(60)...)
 			require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
 				_, err := tx.dismiss("locked")
 				require.NoError(t, err)
 				run(t, o)
-				eventually(t, func() bool {
-					counts, err := o.Counts(t.Context())
-					require.NoError(t, err)
-					return counts.Accepted == 60
-				})
+				eventuallyAccepted(t, o, 60)
 				return errBroken
 			}), errBroken)
-			eventually(t, func() bool { return stateOf(t, o, "locked") == outbox.Accepted })
+			eventuallyIs(t, o, "locked", outbox.Accepted)
 		})
 	}
 }
@@ -98,13 +96,11 @@ func TestDeniedEntriesGetAnEighthOfTheClaims(t *testing.T) {
 		for i := range 16 {
 			enqueue(t, o, fmt.Sprint("denied ", i))
 		}
-		_, err := o.DeliverDue(t.Context(), 16)
-		require.NoError(t, err)
+		deliverDue(t, o, 16)
 		require.Equal(t, 16, service.requests())
-		time.Sleep(500 * time.Millisecond) // all are due again
+		time.Sleep(200 * time.Millisecond) // all are due again
 		enqueue(t, o, keysOf(32)...)
-		_, err = o.DeliverDue(t.Context(), 32)
-		require.NoError(t, err)
+		deliverDue(t, o, 32)
 		assert.Equal(t, 48, service.requests())
 		assert.InDelta(t, 28, good, 1, "7 of 8")
 	})
@@ -119,14 +115,10 @@ func TestASealerThatIsDownMakesNoStorm(t *testing.T) {
 		failing = true
 		stop := run(t, o)
 		time.Sleep(500 * time.Millisecond) // with a probe at most every 20 ms
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, counts.Breakers)
+		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, countsOf(t, o).Breakers)
 		stop()
-		found, err := db.ledger.Find(t.Context(), keysOf(200))
-		require.NoError(t, err)
 		claims := 0
-		for _, e := range found {
+		for _, e := range listAll(t, o) {
 			claims += e.Attempts
 		}
 		assert.LessOrEqual(t, claims, 50)
@@ -145,27 +137,24 @@ func TestAPanicOfAGuardConcernsItsEntryAlone(t *testing.T) {
 		outbox.WithOnSettled(func(context.Context, outbox.Entry) { panic("settled") }))
 	enqueue(t, o, "before", "panics")
 	stop := run(t, o)
-	eventually(t, func() bool {
-		return stateOf(t, o, "panics") == outbox.Unclear && stateOf(t, o, "before") == outbox.Accepted
-	})
+	eventuallyIs(t, o, "panics", outbox.Unclear)
+	eventuallyIs(t, o, "before", outbox.Accepted)
 	enqueue(t, o, "after")
-	eventually(t, func() bool { return stateOf(t, o, "after") == outbox.Accepted })
+	eventuallyIs(t, o, "after", outbox.Accepted)
 	stop()
 	assert.True(t, logs.has("panic in the client") && logs.has("panic in WithOnSettled") && logs.has("goroutine"))
 }
 
 func TestALateAcceptanceIsRecordedAfterNotAfter(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t), outbox.Fast())
-		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order"), NotAfter: time.Now().Add(time.Second)})
-		require.NoError(t, err)
+		add(t, o, outbox.Item{Key: "order", NotAfter: time.Now().Add(time.Hour)})
 		token := db.crash(t, "order")
 		db.endLeases(t)
-		_, err = o.Resend(t.Context(), "order")
-		require.NoError(t, err)
+		resend(t, o, "order")
 		require.Equal(t, outbox.Pending, stateOf(t, o, "order"))
-		time.Sleep(time.Second)
-		_, err = db.ledger.Expire(t.Context(), 10)
+		db.shift(t, -2*time.Hour, "not_after")
+		_, err := db.ledger.Expire(t.Context(), 10)
 		require.NoError(t, err)
 		require.Equal(t, outbox.Rejected, stateOf(t, o, "order"))
 		assert.True(t, db.settle(t, o, token, "order", ledger.Accepted, messaging.DeliveryAccepted))
@@ -174,18 +163,11 @@ func TestALateAcceptanceIsRecordedAfterNotAfter(t *testing.T) {
 }
 
 func TestAClockThatIsSetBackDelaysNothingThatWaitsForNoTime(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
 		enqueue(t, o, "order")
-		if db.isSQLite { // as if the clock had been an hour ahead
-			db.exec(t, `UPDATE outbox_entry SET created_at = created_at + 3600000, due_since = due_since + 3600000`)
-		} else {
-			db.exec(t, `UPDATE outbox_entry SET created_at = created_at + interval '1 hour', due_since = due_since + interval '1 hour'`)
-		}
-		delivered, err := o.DeliverDue(t.Context(), 1)
-		require.NoError(t, err)
-		assert.Equal(t, 1, delivered.Accepted)
+		db.shift(t, time.Hour, "created_at", "due_since") // as if the clock had been an hour ahead
+		assert.Equal(t, 1, deliverDue(t, o, 1).Accepted)
 	})
 }
 
@@ -215,11 +197,7 @@ func TestAClaimAndALookBeginAfterAPosition(t *testing.T) {
 }
 
 func TestRunLooksFromItsLastClaimAndEachSecondFromTheStart(t *testing.T) {
-	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, store.Close()) }()
-	w := &weighed[outbox.SQLTx]{TxLedger: store.Ledger()}
-	o := newBox(t, w, newService().client(t), []outbox.Option{outbox.Fast()})
+	o, w := openWatched(t, newService().client(t))
 	enqueue(t, o, "order")
 	stop := run(t, o)
 	eventually(t, func() bool {
@@ -230,37 +208,22 @@ func TestRunLooksFromItsLastClaimAndEachSecondFromTheStart(t *testing.T) {
 	stop()
 }
 
-// endless is a ledger whose purge never comes to an end.
-type endless struct {
-	ledger.TxLedger[outbox.SQLTx]
-	purges atomic.Int32
-}
-
-func (e *endless) Ledger() ledger.TxLedger[outbox.SQLTx] { return e }
-
-func (e *endless) Purge(_ context.Context, _ time.Duration, limit int) (int, error) {
-	e.purges.Add(1)
-	time.Sleep(time.Millisecond)
-	return limit, nil
-}
-
-func TestAPurgeDelaysNothing(t *testing.T) {
-	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, store.Close()) }()
-	e := &endless{TxLedger: store.Ledger()}
-	o := newBox(t, e, newService().client(t), []outbox.Option{outbox.Fast()})
+func TestAPurgeThatNeverEndsDelaysNothing(t *testing.T) {
+	o, w := openWatched(t, newService().client(t))
+	var purges atomic.Int32
+	w.set(faults{purge: func(limit int) int {
+		purges.Add(1)
+		time.Sleep(time.Millisecond)
+		return limit
+	}})
 	enqueue(t, o, "a", "b")
-	_, err = o.Deliver(t.Context(), "a")
-	require.NoError(t, err)
-	_, err = o.DeliverDue(t.Context(), 1)
-	require.NoError(t, err)
-	assert.Zero(t, e.purges.Load(), "only Run purges")
+	deliver(t, o, "a")
+	deliverDue(t, o, 1)
+	assert.Zero(t, purges.Load(), "only Run purges")
 	require.NoError(t, o.PauseAll(t.Context()))
 	stop := run(t, o)
-	eventually(t, func() bool { return e.purges.Load() > 0 })
-	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "over", Prepared: request(t, "over"), NotAfter: time.Now().Add(time.Millisecond)})
-	require.NoError(t, err)
-	eventually(t, func() bool { return stateOf(t, o, "over") == outbox.Rejected })
+	eventually(t, func() bool { return purges.Load() > 0 })
+	add(t, o, outbox.Item{Key: "over", NotAfter: time.Now().Add(time.Millisecond)})
+	eventuallyIs(t, o, "over", outbox.Rejected)
 	stop()
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"iter"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -33,7 +35,14 @@ import (
 	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The tests wait more than they work, so more of them run at a time than there are
+// processors.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // box is an Outbox without the type of its transactions.
 type box interface {
@@ -57,37 +66,26 @@ type box interface {
 	Prepared(context.Context, string) (*messaging.Prepared, error)
 }
 
-// enqueuer is EnqueueTx in one transaction.
-type enqueuer func(key string, p *messaging.Prepared) (outbox.Entry, error)
-
 // inTx are the methods of an Outbox in one transaction.
 type inTx struct {
+	enqueue    func(key string, p *messaging.Prepared) (outbox.Entry, error)
 	enqueueAll func(items ...outbox.Item) ([]outbox.Entry, error)
 	dismiss    func(keys ...string) ([]outbox.Decision, error)
 }
 
-func inTxOf[Tx any](t testing.TB, o box, tx Tx) inTx {
-	of := o.(*outbox.Outbox[Tx])
-	return inTx{
-		enqueueAll: func(items ...outbox.Item) ([]outbox.Entry, error) { return of.EnqueueAllTx(t.Context(), tx, items...) },
-		dismiss:    func(keys ...string) ([]outbox.Decision, error) { return of.DismissTx(t.Context(), tx, keys...) },
-	}
-}
-
 // database is one database, for any number of outboxes in it.
 type database struct {
-	kind string
 	name string // the path or the URL, for another process; only of a SQLite file and of Postgres with pgx
 	// new returns an outbox as another process would have it.
 	new func(t testing.TB, client *messaging.Client, opts ...outbox.Option) box
-	// inTx calls fn in a transaction of the program, and commits it if fn returns nil.
-	inTx func(t testing.TB, o box, fn func(enqueuer) error) error
-	exec func(t testing.TB, statement string)
-	// within calls fn with the methods of o in a transaction, and commits it if fn returns
-	// nil.
+	// within calls fn with the methods of o in a transaction of the program, and commits it
+	// if fn returns nil.
 	within func(t testing.TB, o box, fn func(inTx) error) error
+	exec   func(t testing.TB, statement string)
 	// ledger is the ledger of a store. Tests use it to act as a process that crashes.
-	ledger   ledger.Ledger
+	ledger ledger.Ledger
+	// watched, unless it is nil, is what new outboxes have between them and the ledger.
+	watched  *watched
 	isSQLite bool
 }
 
@@ -117,86 +115,121 @@ func onBothDatabases(t *testing.T, test func(t *testing.T, db *database)) {
 func onDatabases(t *testing.T, kinds []kind, test func(t *testing.T, db *database)) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			db := kind.open(t)
-			db.kind = kind.name
-			test(t, db)
+			t.Parallel()
+			test(t, kind.open(t))
 		})
 	}
 }
 
-func newBox[Tx any](t testing.TB, store outbox.Store[Tx], client *messaging.Client, opts []outbox.Option) *outbox.Outbox[Tx] {
+func newBox[Tx any](t testing.TB, store outbox.Store[Tx], client *messaging.Client, opts ...outbox.Option) *outbox.Outbox[Tx] {
 	o, err := outbox.New(store, client, opts...)
 	require.NoError(t, err)
 	return o
 }
 
+// databaseOf returns the database of the stores that open returns. transact calls a function
+// in a transaction of the program.
+func databaseOf[Tx any](t testing.TB, open func(testing.TB) outbox.Store[Tx],
+	transact func(testing.TB, func(Tx) error) error, exec func(testing.TB, string)) *database {
+	db := &database{exec: exec, ledger: open(t).Ledger()}
+	db.new = func(t testing.TB, client *messaging.Client, opts ...outbox.Option) box {
+		store := open(t)
+		if db.watched != nil {
+			store = watchedStore[Tx]{db.watched, store.Ledger()}
+		}
+		return newBox(t, store, client, opts...)
+	}
+	db.within = func(t testing.TB, o box, fn func(inTx) error) error {
+		of := o.(*outbox.Outbox[Tx])
+		return transact(t, func(tx Tx) error {
+			return fn(inTx{
+				enqueue: func(key string, p *messaging.Prepared) (outbox.Entry, error) {
+					return of.EnqueueTx(t.Context(), tx, outbox.Item{Key: key, Prepared: p})
+				},
+				enqueueAll: func(items ...outbox.Item) ([]outbox.Entry, error) { return of.EnqueueAllTx(t.Context(), tx, items...) },
+				dismiss:    func(keys ...string) ([]outbox.Decision, error) { return of.DismissTx(t.Context(), tx, keys...) },
+			})
+		})
+	}
+	return db
+}
+
+// watch puts a ledger that a test can watch, and make fail, between new outboxes and the
+// database.
+func (db *database) watch() *watched {
+	db.watched = &watched{base: db.ledger}
+	return db.watched
+}
+
+// openWatched returns an outbox in a file whose ledger is watched.
+func openWatched(t testing.TB, client *messaging.Client, opts ...outbox.Option) (box, *watched) {
+	db := openFile(t)
+	w := db.watch()
+	return db.new(t, client, append([]outbox.Option{outbox.Fast()}, opts...)...), w
+}
+
+// openStore opens a store in a SQLite file.
+func openStore(t testing.TB, path string) *sqlitefile.Store {
+	store, err := sqlitefile.Open(t.Context(), path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store
+}
+
 func openFile(t testing.TB) *database {
 	path := filepath.Join(t.TempDir(), "outbox.db")
-	open := func(t testing.TB) *sqlitefile.Store {
-		store, err := sqlitefile.Open(t.Context(), path)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, store.Close()) })
-		return store
-	}
-	store := open(t)
+	open := func(t testing.TB) outbox.Store[outbox.SQLTx] { return openStore(t, path) }
 	own := openDB(t, "sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(30000)")
-	return &database{
-		new: func(t testing.TB, client *messaging.Client, opts ...outbox.Option) box {
-			return newBox(t, open(t), client, opts)
-		},
-		inTx:     inSQLTx(own),
-		exec:     execSQL(own),
-		within:   withinSQL(own),
-		ledger:   store.Ledger(),
-		name:     path,
-		isSQLite: true,
-	}
+	db := databaseOf(t, open, transactSQL(own), execSQL(own))
+	db.name, db.isSQLite = path, true
+	return db
+}
+
+// openProgram opens a SQLite database of the program, with one connection.
+func openProgram(t testing.TB) (*sql.DB, *sqlite.Store) {
+	db := openDB(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "program.db")+
+		"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	db.SetMaxOpenConns(1)
+	return db, mustStore(t, db)
+}
+
+func mustStore(t testing.TB, db *sql.DB) *sqlite.Store {
+	store, err := sqlite.New(t.Context(), db)
+	require.NoError(t, err)
+	return store
 }
 
 func openSQLite(t testing.TB) *database {
-	path := filepath.Join(t.TempDir(), "program.db")
-	db := openDB(t, "sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
-	db.SetMaxOpenConns(1)
-	store, err := sqlite.New(t.Context(), db)
-	require.NoError(t, err)
-	return &database{
-		new: func(t testing.TB, client *messaging.Client, opts ...outbox.Option) box {
-			return newBox(t, store, client, opts)
-		},
-		inTx:     inSQLTx(db),
-		exec:     execSQL(db),
-		within:   withinSQL(db),
-		ledger:   store.Ledger(),
-		isSQLite: true,
-	}
+	program, store := openProgram(t)
+	db := databaseOf(t, always[outbox.SQLTx](store), transactSQL(program), execSQL(program))
+	db.isSQLite = true
+	return db
+}
+
+// always returns a function that returns one store.
+func always[Tx any](store outbox.Store[Tx]) func(testing.TB) outbox.Store[Tx] {
+	return func(testing.TB) outbox.Store[Tx] { return store }
 }
 
 func openPgx(t testing.TB) *database {
 	pool := pgtest.Pool(t)
 	require.NoError(t, postgres.Migrate(t.Context(), pool))
-	store, err := postgres.New(t.Context(), pool)
-	require.NoError(t, err)
-	return &database{
-		new: func(t testing.TB, client *messaging.Client, opts ...outbox.Option) box {
-			return newBox(t, store, client, opts)
-		},
-		inTx: func(t testing.TB, o box, fn func(enqueuer) error) error {
-			return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-				return fn(func(key string, p *messaging.Prepared) (outbox.Entry, error) {
-					return o.(*outbox.Outbox[pgx.Tx]).EnqueueTx(t.Context(), tx, outbox.Item{Key: key, Prepared: p})
-				})
-			})
-		},
-		within: func(t testing.TB, o box, fn func(inTx) error) error {
-			return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return fn(inTxOf(t, o, tx)) })
-		},
-		exec: func(t testing.TB, statement string) {
+	url := pool.Config().ConnString()
+	open := func(t testing.TB) outbox.Store[pgx.Tx] {
+		pool, err := pgxpool.New(t.Context(), url)
+		require.NoError(t, err)
+		t.Cleanup(pool.Close)
+		store, err := postgres.New(t.Context(), pool)
+		require.NoError(t, err)
+		return store
+	}
+	db := databaseOf(t, open, func(t testing.TB, fn func(pgx.Tx) error) error { return pgx.BeginFunc(t.Context(), pool, fn) },
+		func(t testing.TB, statement string) {
 			_, err := pool.Exec(t.Context(), statement)
 			require.NoError(t, err)
-		},
-		ledger: store.Ledger(),
-		name:   pool.Config().ConnString(),
-	}
+		})
+	db.name = url
+	return db
 }
 
 func openPostgresSQL(t testing.TB) *database {
@@ -204,15 +237,7 @@ func openPostgresSQL(t testing.TB) *database {
 	require.NoError(t, postgres.Migrate(t.Context(), db))
 	store, err := postgres.NewSQL(t.Context(), db)
 	require.NoError(t, err)
-	return &database{
-		new: func(t testing.TB, client *messaging.Client, opts ...outbox.Option) box {
-			return newBox(t, store, client, opts)
-		},
-		inTx:   inSQLTx(db),
-		exec:   execSQL(db),
-		within: withinSQL(db),
-		ledger: store.Ledger(),
-	}
+	return databaseOf(t, always[outbox.SQLTx](store), transactSQL(db), execSQL(db))
 }
 
 func openDB(t testing.TB, driver, source string) *sql.DB {
@@ -229,14 +254,11 @@ func execSQL(db *sql.DB) func(testing.TB, string) {
 	}
 }
 
-func inSQLTx(db *sql.DB) func(testing.TB, box, func(enqueuer) error) error {
-	return func(t testing.TB, o box, fn func(enqueuer) error) error {
+func transactSQL(db *sql.DB) func(testing.TB, func(outbox.SQLTx) error) error {
+	return func(t testing.TB, fn func(outbox.SQLTx) error) error {
 		tx, err := db.BeginTx(t.Context(), nil)
 		require.NoError(t, err)
-		err = fn(func(key string, p *messaging.Prepared) (outbox.Entry, error) {
-			return o.(*outbox.Outbox[outbox.SQLTx]).EnqueueTx(t.Context(), tx, outbox.Item{Key: key, Prepared: p})
-		})
-		if err != nil {
+		if err := fn(tx); err != nil {
 			require.NoError(t, tx.Rollback())
 			return err
 		}
@@ -244,27 +266,19 @@ func inSQLTx(db *sql.DB) func(testing.TB, box, func(enqueuer) error) error {
 	}
 }
 
-func withinSQL(db *sql.DB) func(testing.TB, box, func(inTx) error) error {
-	return func(t testing.TB, o box, fn func(inTx) error) error {
-		tx, err := db.BeginTx(t.Context(), nil)
-		require.NoError(t, err)
-		if err := fn(inTxOf[outbox.SQLTx](t, o, tx)); err != nil {
-			require.NoError(t, tx.Rollback())
-			return err
+// shift moves the times in columns of all entries that have them, by SQL on SQLite or Postgres.
+func (db *database) shift(t testing.TB, by time.Duration, columns ...string) {
+	for _, column := range columns {
+		amount := fmt.Sprint(by.Milliseconds())
+		if !db.isSQLite {
+			amount = "interval '" + amount + " milliseconds'"
 		}
-		return tx.Commit()
+		db.exec(t, fmt.Sprintf(`UPDATE outbox_entry SET %s = %[1]s + %s WHERE %[1]s IS NOT NULL`, column, amount))
 	}
 }
 
 // endLeases makes every lease end in the past.
-func (db *database) endLeases(t testing.TB) {
-	if db.isSQLite {
-		db.exec(t, `UPDATE outbox_entry SET claimed_at = claimed_at - 3600000, lease_until = lease_until - 3600000 WHERE lease_until IS NOT NULL`)
-		return
-	}
-	db.exec(t, `UPDATE outbox_entry SET claimed_at = claimed_at - interval '1 hour', lease_until = lease_until - interval '1 hour'
-		WHERE lease_until IS NOT NULL`)
-}
+func (db *database) endLeases(t testing.TB) { db.shift(t, -time.Hour, "claimed_at", "lease_until") }
 
 // claim claims entries as a process does that then crashes.
 func (db *database) claim(t testing.TB, keys ...string) ledger.Token {
@@ -307,7 +321,7 @@ type response struct {
 	retryAfter string
 	lost       bool // although it was carried out
 	unreached  bool // the connection fails, before anything is sent
-	before     func(*http.Request)
+	before     func()
 }
 
 var (
@@ -320,6 +334,11 @@ var (
 	lose        = response{lost: true}
 	disconnect  = response{unreached: true}
 )
+
+// acceptAfter calls a function before a request is carried out.
+func acceptAfter(before func()) response {
+	return response{status: 200, body: accept.body, before: before}
+}
 
 func newService() *service { return &service{done: make(map[string]int)} }
 
@@ -341,6 +360,16 @@ func (s *service) set(respond func(key string) response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.respond = respond
+}
+
+// respondTo sets the responses to some keys. The other requests are accepted.
+func (s *service) respondTo(responses map[string]response) {
+	s.set(func(key string) response {
+		if r, ok := responses[key]; ok {
+			return r
+		}
+		return accept
+	})
 }
 
 func (s *service) always(r response) { s.set(func(string) response { return r }) }
@@ -371,7 +400,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	if response.before != nil {
-		response.before(r)
+		response.before()
 	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -433,9 +462,46 @@ func request(t testing.TB, key string) *messaging.Prepared {
 
 func enqueue(t testing.TB, o box, keys ...string) {
 	for _, key := range keys {
-		_, err := o.Enqueue(t.Context(), outbox.Item{Key: key, Prepared: request(t, key)})
-		require.NoError(t, err)
+		add(t, o, outbox.Item{Key: key})
 	}
+}
+
+// add enqueues an item, with a request that the service counts under its key.
+func add(t testing.TB, o box, item outbox.Item) outbox.Entry {
+	item.Prepared = request(t, item.Key)
+	entry, err := o.Enqueue(t.Context(), item)
+	require.NoError(t, err)
+	return entry
+}
+
+func deliver(t testing.TB, o box, keys ...string) outbox.Delivered {
+	delivered, err := o.Deliver(t.Context(), keys...)
+	require.NoError(t, err)
+	return delivered
+}
+
+func deliverDue(t testing.TB, o box, limit int) outbox.Delivered {
+	delivered, err := o.DeliverDue(t.Context(), limit)
+	require.NoError(t, err)
+	return delivered
+}
+
+func resend(t testing.TB, o box, keys ...string) []outbox.Decision {
+	decisions, err := o.Resend(t.Context(), keys...)
+	require.NoError(t, err)
+	return decisions
+}
+
+func dismiss(t testing.TB, o box, keys ...string) []outbox.Decision {
+	decisions, err := o.Dismiss(t.Context(), keys...)
+	require.NoError(t, err)
+	return decisions
+}
+
+func countsOf(t testing.TB, o box) outbox.Counts {
+	counts, err := o.Counts(t.Context())
+	require.NoError(t, err)
+	return counts
 }
 
 // keysOf returns n keys.
@@ -458,17 +524,37 @@ func items(t testing.TB, keys []string) iter.Seq2[outbox.Item, error] {
 	}
 }
 
-func stateOf(t testing.TB, o box, key string) outbox.State {
+func entryOf(t testing.TB, o box, key string) outbox.Entry {
 	entry, err := o.Get(t.Context(), key)
 	require.NoError(t, err)
-	return entry.State
+	return entry
+}
+
+func stateOf(t testing.TB, o box, key string) outbox.State { return entryOf(t, o, key).State }
+
+// eventuallyAccepted waits until so many entries are accepted.
+func eventuallyAccepted(t testing.TB, o box, n int) {
+	t.Helper()
+	eventually(t, func() bool { return countsOf(t, o).Accepted == n })
+}
+
+// eventuallyIs waits until an entry is in a state.
+func eventuallyIs(t testing.TB, o box, key string, state outbox.State) {
+	t.Helper()
+	eventually(t, func() bool { return stateOf(t, o, key) == state })
+}
+
+// begin calls Run until the returned function is called. Its error arrives when it ends.
+func begin(o box) (stop func(), ended <-chan error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	end := make(chan error, 1)
+	go func() { end <- o.Run(ctx) }()
+	return cancel, end
 }
 
 // run calls Run until the test ends or the returned function is called.
 func run(t testing.TB, o box) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- o.Run(ctx) }()
+	cancel, ended := begin(o)
 	stop = sync.OnceFunc(func() {
 		cancel()
 		select {
@@ -489,6 +575,13 @@ func eventually(t testing.TB, condition func() bool) {
 	require.Eventually(t, condition, 5*time.Minute, 10*time.Millisecond)
 }
 
+func listAll(t testing.TB, o box) []outbox.Entry {
+	entries, err := messaging.Collect(o.List(t.Context(), outbox.Filter{}))
+	require.NoError(t, err)
+	return entries
+}
+
+// listed returns the keys of what List returns.
 func listed(t testing.TB, o box, p outbox.Filter) (keys []string) {
 	for entry, err := range o.List(t.Context(), p) {
 		require.NoError(t, err)

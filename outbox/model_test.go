@@ -2,7 +2,6 @@ package outbox_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -128,11 +127,10 @@ func (m *model) enqueue(key string) string {
 
 func (m *model) enqueueTx(key string) string {
 	body, rollback := m.body(key), m.random.IntN(2) == 0
-	errRollback := errors.New("roll back")
-	err := m.db.inTx(m.T, m.box, func(enqueue enqueuer) error {
-		_, err := enqueue(key, request(m, body))
+	err := m.db.within(m.T, m.box, func(tx inTx) error {
+		_, err := tx.enqueue(key, request(m, body))
 		if rollback {
-			return errRollback
+			return errBroken
 		}
 		require.ErrorIs(m, err, m.add(key, body, false))
 		return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,8 +19,6 @@ import (
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/postgres"
-	"github.com/messaging-go/messaging/outbox/sqlite"
-	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
 func TestRunSendsEachEntryOnce(t *testing.T) {
@@ -34,13 +30,8 @@ func TestRunSendsEachEntryOnce(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []int{50, 0}, []int{added, present})
 		run(t, o)
-		other := db.new(t, service.client(t), outbox.Fast())
-		run(t, other)
-		eventually(t, func() bool {
-			counts, err := o.Counts(t.Context())
-			require.NoError(t, err)
-			return counts.Accepted == len(keys)
-		})
+		run(t, db.new(t, service.client(t), outbox.Fast()))
+		eventuallyAccepted(t, o, len(keys))
 		for _, key := range keys {
 			assert.Equal(t, 1, service.carriedOut(key), key)
 		}
@@ -48,13 +39,11 @@ func TestRunSendsEachEntryOnce(t *testing.T) {
 }
 
 func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
 		var first sync.Map
 		service.set(func(key string) response {
 			switch key {
-			case "accepted, with an unreadable response":
-				return response{status: 200, body: `{"success": true, "data": {`}
 			case "rejected":
 				return reject
 			case "lost":
@@ -78,8 +67,7 @@ func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 		enqueue(t, o, "accepted", "rejected", "lost", "failed", "no connection at first", "guarded")
 		run(t, o)
 		eventually(t, func() bool {
-			counts, err := o.Counts(t.Context())
-			require.NoError(t, err)
+			counts := countsOf(t, o)
 			return counts.Pending+counts.Sending == 0 && len(counts.Breakers) == 0
 		})
 		for _, want := range []struct {
@@ -97,8 +85,7 @@ func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 			{"no connection at first", outbox.Accepted, messaging.DeliveryAccepted, 2, "", 1},
 			{"guarded", outbox.Rejected, messaging.DeliveryNotSent, 1, "not in this environment", 0},
 		} {
-			entry, err := o.Get(t.Context(), want.key)
-			require.NoError(t, err)
+			entry := entryOf(t, o, want.key)
 			assert.Equal(t, want.state, entry.State, want.key)
 			assert.Equal(t, want.delivery, entry.Delivery, want.key)
 			assert.Equal(t, want.attempts, entry.Attempts, want.key)
@@ -113,16 +100,16 @@ func TestRunHasCommittedTheClaimBeforeItSends(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
 		var states []ledger.State
-		service.always(response{status: 200, body: accept.body, before: func(*http.Request) {
+		service.always(acceptAfter(func() {
 			found, err := db.ledger.Find(context.Background(), []string{"order"})
 			if assert.NoError(t, err) {
 				states = append(states, found[0].State)
 			}
-		}})
+		}))
 		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "order")
 		stop := run(t, o)
-		eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
+		eventuallyIs(t, o, "order", outbox.Accepted)
 		stop()
 		assert.Equal(t, []ledger.State{ledger.Sending}, states, "as another connection sees it")
 	})
@@ -132,22 +119,15 @@ func TestRunSendsNotBefore(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast())
-		due := time.Now().Add(time.Second)
-		entry, err := o.Enqueue(t.Context(), outbox.Item{Key: "later", Prepared: request(t, "later"), NotBefore: due})
-		require.NoError(t, err)
+		due := time.Now().Add(300 * time.Millisecond)
+		entry := add(t, o, outbox.Item{Key: "later", NotBefore: due})
 		assert.WithinDuration(t, due, entry.NotBefore, time.Millisecond)
-		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "much later", Prepared: request(t, "much later"),
-			NotBefore: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)})
-		require.NoError(t, err)
-		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "long ago", Prepared: request(t, "long ago"),
-			NotBefore: time.Date(1815, 12, 10, 0, 0, 0, 0, time.UTC)})
-		require.NoError(t, err)
+		add(t, o, outbox.Item{Key: "much later", NotBefore: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)})
+		add(t, o, outbox.Item{Key: "long ago", NotBefore: time.Date(1815, 12, 10, 0, 0, 0, 0, time.UTC)})
 		run(t, o)
-		eventually(t, func() bool { return stateOf(t, o, "later") == outbox.Accepted })
-		settled, err := o.Get(t.Context(), "later")
-		require.NoError(t, err)
-		assert.False(t, settled.SettledAt.Before(due.Truncate(time.Millisecond)))
-		eventually(t, func() bool { return stateOf(t, o, "long ago") == outbox.Accepted })
+		eventuallyIs(t, o, "later", outbox.Accepted)
+		assert.False(t, entryOf(t, o, "later").SettledAt.Before(due.Truncate(time.Millisecond)))
+		eventuallyIs(t, o, "long ago", outbox.Accepted)
 		assert.Equal(t, outbox.Pending, stateOf(t, o, "much later"))
 		timed := ledger.Class{Operation: triggerEvent, Lane: ledger.Normal, Timed: true}
 		classes, err := db.ledger.Due(t.Context(), []ledger.Look{triggers, {Class: timed}})
@@ -164,31 +144,22 @@ func TestRunWakesUpForAnEntryOfAnotherProcess(t *testing.T) {
 		run(t, db.new(t, service.client(t))) // with the waits of production
 		o := db.new(t, service.client(t))
 		for _, key := range keysOf(3) {
-			require.NoError(t, db.inTx(t, o, func(enqueue enqueuer) error {
-				_, err := enqueue(key, request(t, key))
+			require.NoError(t, db.within(t, o, func(tx inTx) error {
+				_, err := tx.enqueue(key, request(t, key))
 				return err
 			}))
-			eventually(t, func() bool { return stateOf(t, o, key) == outbox.Accepted })
+			eventuallyIs(t, o, key, outbox.Accepted)
 		}
 	})
 }
 
-// openFaulty returns an outbox in a file whose database fails as the test asks.
-func openFaulty(t *testing.T, client *messaging.Client, opts ...outbox.Option) (*outbox.Outbox[outbox.SQLTx], *faulty) {
-	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = store.Close() })
-	f := &faulty{TxLedger: store.Ledger()}
-	return newBox(t, f, client, append([]outbox.Option{outbox.Fast()}, opts...)), f
-}
-
 func TestRunClaimsAtMostTwiceAsManyAsItSendsUntilOutcomesAreRecorded(t *testing.T) {
 	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(2))
+	o, w := openWatched(t, service.client(t), outbox.WithInFlight(2))
 	enqueue(t, o, keysOf(10)...)
 	failed := make(chan struct{})
 	var once sync.Once
-	f.set(faults{beforeSettle: func() error {
+	w.set(faults{beforeSettle: func([]ledger.Outcome) error {
 		once.Do(func() { close(failed) })
 		return errBroken
 	}})
@@ -197,22 +168,18 @@ func TestRunClaimsAtMostTwiceAsManyAsItSendsUntilOutcomesAreRecorded(t *testing.
 	eventually(t, func() bool { return service.requests() >= 4 })
 	time.Sleep(100 * time.Millisecond) // in which nothing may happen
 	assert.Equal(t, 4, service.requests(), "twice as many as there are slots")
-	counts, err := o.Counts(t.Context())
-	require.NoError(t, err)
+	counts := countsOf(t, o)
 	assert.Equal(t, outbox.Counts{Pending: 6, Sending: 4, OldestPending: counts.OldestPending}, counts)
-	f.set(faults{})
-	eventually(t, func() bool {
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
-		return counts.Accepted == 10
-	})
+	w.set(faults{})
+	eventuallyAccepted(t, o, 10)
 }
 
 func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
 	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(3))
-	var claims, settles atomic.Int32
-	f.set(faults{
+	var claims, settles, settled atomic.Int32
+	o, w := openWatched(t, service.client(t), outbox.WithInFlight(3),
+		outbox.WithOnSettled(func(context.Context, outbox.Entry) { settled.Add(1) }))
+	w.set(faults{
 		afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
 			if claims.Add(1)%2 == 1 {
 				return nil, errBroken
@@ -226,16 +193,9 @@ func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
 			return nil
 		},
 	})
-	var settled atomic.Int32
-	count := func(context.Context, outbox.Entry) { settled.Add(1) }
-	counting := newBox(t, f, service.client(t), []outbox.Option{outbox.Fast(), outbox.WithInFlight(3), outbox.WithOnSettled(count)})
 	enqueue(t, o, keysOf(10)...)
-	stop := run(t, counting)
-	eventually(t, func() bool {
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
-		return counts.Accepted == 10
-	})
+	stop := run(t, o)
+	eventuallyAccepted(t, o, 10)
 	stop()
 	for _, key := range keysOf(10) {
 		assert.Equal(t, 1, service.carriedOut(key))
@@ -244,97 +204,81 @@ func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
 }
 
 func TestRunGoesOnWhenTheDatabaseIsBack(t *testing.T) {
-	service := newService()
-	logs := new(logs)
-	o, f := openFaulty(t, service.client(t), outbox.WithLogger(logs.logger()))
+	service, logs := newService(), new(logs)
+	o, w := openWatched(t, service.client(t), outbox.WithLogger(logs.logger()))
 	enqueue(t, o, "order")
-	f.set(faults{broken: errBroken})
+	w.set(faults{broken: errBroken})
+	_, err := o.DeliverDue(t.Context(), 10)
+	require.ErrorIs(t, err, errBroken)
+	require.ErrorContains(t, err, "outbox: deliver: ")
 	run(t, o)
 	eventually(t, func() bool { return logs.has("outbox: cannot look for entries; retrying") })
 	assert.Zero(t, service.requests())
-	f.set(faults{})
-	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
+	w.set(faults{})
+	eventuallyIs(t, o, "order", outbox.Accepted)
 	assert.Equal(t, 1, service.carriedOut("order"))
 }
 
 func TestRunEndsWhenTheStoreIsClosed(t *testing.T) {
-	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
-	require.NoError(t, err)
-	o := newBox(t, store, newService().client(t), nil)
+	store := openStore(t, filepath.Join(t.TempDir(), "outbox.db"))
+	o := newBox(t, store, newService().client(t))
 	require.NoError(t, store.Close())
 	require.NoError(t, store.Close(), "again")
 	require.EqualError(t, o.Run(t.Context()), "outbox: run: the store is closed")
-	_, err = o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order")})
+	_, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order")})
 	require.ErrorContains(t, err, "the store is closed")
 	_, err = o.Counts(t.Context())
 	require.ErrorContains(t, err, "the store is closed")
 }
 
 func TestRunWaitsForRequestsInFlightWhenItStops(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
 		began, end := make(chan struct{}), make(chan struct{})
 		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(2))
 		warmUp(t, o)
-		service.always(response{status: 200, body: accept.body, before: func(*http.Request) {
+		service.always(acceptAfter(func() {
 			began <- struct{}{}
 			<-end
-		}})
+		}))
 		enqueue(t, o, keysOf(5)...)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- o.Run(ctx) }()
+		stop, ended := begin(o)
 		<-began
 		<-began
-		cancel()
+		stop()
 		close(end)
 		require.NoError(t, <-ended)
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
+		counts := countsOf(t, o)
 		assert.Equal(t, []int{3, 0, 2, 0}, []int{counts.Pending, counts.Sending, counts.Accepted - warmUps, counts.Unclear})
 	})
 }
 
 func TestRunReportsOutcomesThatItCouldNotRecord(t *testing.T) {
 	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(3))
+	o, w := openWatched(t, service.client(t), outbox.WithInFlight(3))
 	enqueue(t, o, keysOf(5)...)
-	f.set(faults{beforeSettle: func() error { return errBroken }})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- o.Run(ctx) }()
+	w.set(faults{beforeSettle: func([]ledger.Outcome) error { return errBroken }})
+	stop, ended := begin(o)
 	eventually(t, func() bool { return service.requests() == 5 })
-	cancel()
+	stop()
 	require.EqualError(t, <-ended, "outbox: the outcomes of entries (5) could not be recorded, so they become unclear: broken")
 }
 
 func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
-		service.set(func(key string) response {
-			switch key {
-			case "accepted":
-				return accept
-			case "unclear":
-				return lose
-			}
-			return reject
-		})
+		service.respondTo(map[string]response{"unclear": lose, "rejected": reject, "dismissed": reject, "more": reject})
 		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(0))
 		enqueue(t, o, "accepted", "unclear", "rejected", "dismissed")
-		_, err := o.Deliver(t.Context(), "accepted", "unclear", "rejected", "dismissed")
-		require.NoError(t, err)
-		_, err = o.Dismiss(t.Context(), "dismissed")
-		require.NoError(t, err)
-		keeps := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(time.Hour))
-		stop := run(t, keeps)
+		deliver(t, o, "accepted", "unclear", "rejected", "dismissed")
+		dismiss(t, o, "dismissed")
+		stop := run(t, db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(time.Hour)))
 		enqueue(t, o, "more")
-		eventually(t, func() bool { return stateOf(t, o, "more") == outbox.Rejected })
+		eventuallyIs(t, o, "more", outbox.Rejected)
 		stop()
 		assert.Len(t, listed(t, o, outbox.Filter{}), 5)
 
-		purges := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(time.Millisecond))
-		run(t, purges)
+		run(t, db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(time.Millisecond)))
 		eventually(t, func() bool { return len(listed(t, o, outbox.Filter{})) == 3 })
 		assert.Equal(t, []string{"unclear", "rejected", "more"}, listed(t, o, outbox.Filter{}))
 	})
@@ -353,9 +297,9 @@ func (c counter) Wait(ctx context.Context) error {
 }
 
 func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
-		service.always(response{status: 200, body: accept.body, before: func(*http.Request) { time.Sleep(20 * time.Millisecond) }})
+		service.always(acceptAfter(func() { time.Sleep(20 * time.Millisecond) }))
 		limiter := counter{make(chan struct{}, 10)}
 		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(limiter))
 		enqueue(t, o, keysOf(5)...)
@@ -363,13 +307,8 @@ func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
 		for range 3 {
 			limiter.allowed <- struct{}{}
 		}
-		eventually(t, func() bool {
-			counts, err := o.Counts(t.Context())
-			require.NoError(t, err)
-			return counts.Accepted == 3
-		})
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
+		eventuallyAccepted(t, o, 3)
+		counts := countsOf(t, o)
 		assert.Equal(t, []int{2, 0}, []int{counts.Pending, counts.Sending}, "nothing is claimed without the limiter")
 		stop()
 		assert.Equal(t, 3, service.requests())
@@ -378,19 +317,14 @@ func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
 
 func TestNothingIsSentOrLostWhileTheDiskIsFull(t *testing.T) {
 	service, logs := newService(), new(logs)
-	db := openDB(t, "sqlite", filepath.Join(t.TempDir(), "program.db"))
-	db.SetMaxOpenConns(1)
-	store, err := sqlite.New(t.Context(), db)
-	require.NoError(t, err)
-	o := newBox(t, store, service.client(t), []outbox.Option{outbox.Fast(), outbox.WithLogger(logs.logger())})
+	db, store := openProgram(t)
+	o := newBox(t, store, service.client(t), outbox.Fast(), outbox.WithLogger(logs.logger()))
 	var pages int
 	require.NoError(t, db.QueryRowContext(t.Context(), `PRAGMA page_count`).Scan(&pages))
-	limit := func(pages int) {
-		_, err := db.ExecContext(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages))
-		require.NoError(t, err)
-	}
+	limit := func(pages int) { execSQL(db)(t, fmt.Sprintf(`PRAGMA max_page_count = %d`, pages)) }
 	limit(pages + 20)
 	var added []string
+	var err error
 	for _, key := range keysOf(10_000) {
 		if _, err = o.Enqueue(t.Context(), outbox.Item{Key: key, Prepared: request(t, key)}); err != nil {
 			break
@@ -402,16 +336,11 @@ func TestNothingIsSentOrLostWhileTheDiskIsFull(t *testing.T) {
 	assert.Equal(t, added, listed(t, o, outbox.Filter{}))
 	stop := run(t, o)
 	eventually(t, func() bool { // some room is left in pages, so that a few may be claimed
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
+		counts := countsOf(t, o)
 		return counts.Accepted == len(added) || logs.has("retrying")
 	})
 	limit(pages + 10_000)
-	eventually(t, func() bool {
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
-		return counts.Accepted == len(added)
-	})
+	eventuallyAccepted(t, o, len(added))
 	stop()
 	for _, key := range added {
 		assert.Equal(t, 1, service.carriedOut(key), key)
@@ -421,46 +350,36 @@ func TestNothingIsSentOrLostWhileTheDiskIsFull(t *testing.T) {
 
 func TestRunReturnsTheErrorOfADatabaseThatIsReadOnly(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) {
-		db := openDB(t, "sqlite", filepath.Join(t.TempDir(), "program.db"))
-		db.SetMaxOpenConns(1)
-		store, err := sqlite.New(t.Context(), db)
-		require.NoError(t, err)
-		enqueue(t, newBox(t, store, newService().client(t), nil), "order")
-		_, err = db.ExecContext(t.Context(), `PRAGMA query_only = ON`)
-		require.NoError(t, err)
-		testReadOnly(t, &weighed[outbox.SQLTx]{TxLedger: store.Ledger()})
+		db, store := openProgram(t)
+		enqueue(t, newBox(t, store, newService().client(t)), "order")
+		execSQL(db)(t, `PRAGMA query_only = ON`)
+		testReadOnly(t, store.Ledger())
 	})
 	t.Run("Postgres", func(t *testing.T) {
 		db := openPgx(t)
 		enqueue(t, db.new(t, newService().client(t)), "order")
-		config, err := pgxpool.ParseConfig(db.name)
-		require.NoError(t, err)
-		config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
-		pool, err := pgxpool.NewWithConfig(t.Context(), config)
+		pool, err := pgxpool.New(t.Context(), db.name+"&default_transaction_read_only=on")
 		require.NoError(t, err)
 		defer pool.Close()
 		store, err := postgres.New(t.Context(), pool)
 		require.NoError(t, err)
-		testReadOnly(t, &weighed[pgx.Tx]{TxLedger: store.Ledger()})
+		testReadOnly(t, store.Ledger())
 	})
 }
 
-func testReadOnly[Tx any](t *testing.T, store *weighed[Tx]) {
-	service := newService()
-	o := newBox(t, store, service.client(t), []outbox.Option{outbox.Fast()})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- o.Run(ctx) }()
+func testReadOnly[Tx any](t *testing.T, l ledger.TxLedger[Tx]) {
+	service, w := newService(), &watched{base: l}
+	o := newBox(t, watchedStore[Tx]{w, l}, service.client(t), outbox.Fast())
+	stop, ended := begin(o)
 	claims := func() int {
-		store.mu.Lock()
-		defer store.mu.Unlock()
-		return len(store.claims)
+		_, claims := w.claimed(0)
+		return claims
 	}
 	eventually(t, func() bool { return claims() > 0 })
 	goroutines := runtime.NumGoroutine()
 	eventually(t, func() bool { return claims() > 4 }) // each waits longer
 	assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines+3, "they do not pile up")
-	cancel()
+	stop()
 	err := <-ended
 	require.ErrorContains(t, err, "outbox: run: the database failed until the end: ")
 	assert.Regexp(t, "read-?only", err)

@@ -217,7 +217,7 @@ func onEverySample(t *testing.T, test func(t *testing.T, s sample)) {
 	open := func(t *testing.T, db *sql.DB, store outbox.Store[outbox.SQLTx], err error) {
 		require.NoError(t, err)
 		service := messagingtest.NewServer(t)
-		test(t, sample{service, db, store, newBox(t, store, service.Client(), nil)})
+		test(t, sample{service, db, store, newBox(t, store, service.Client())})
 	}
 	t.Run("SQLite", func(t *testing.T) {
 		const settings = "?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)"
@@ -367,7 +367,7 @@ func TestTheSamplesOfTheREADMEResolveUnclearEntries(t *testing.T) {
 		require.NoError(t, err)
 		for _, sent := range []bool{false, true} {
 			s.service.Fail("", 1, messagingtest.AnswerLost())
-			another := newBox(t, s.store, s.service.Client(), nil) // whose breakers are closed
+			another := newBox(t, s.store, s.service.Client()) // whose breakers are closed
 			_, err := another.Deliver(ctx, "news")
 			require.NoError(t, err)
 			require.Equal(t, outbox.Unclear, s.entry(t, "news").State)

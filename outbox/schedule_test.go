@@ -3,13 +3,13 @@ package outbox_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -17,7 +17,6 @@ import (
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/internal/pgtest"
-	"github.com/messaging-go/messaging/outbox/postgres"
 )
 
 func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
@@ -32,32 +31,24 @@ func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
 		}))
 		over := time.Now().Add(20 * time.Millisecond)
 		for _, key := range []string{"over", "paused"} {
-			entry, err := o.Enqueue(t.Context(), outbox.Item{Key: key, Prepared: request(t, key), NotAfter: over})
-			require.NoError(t, err)
+			entry := add(t, o, outbox.Item{Key: key, NotAfter: over})
 			assert.WithinDuration(t, over, entry.NotAfter, time.Millisecond)
 		}
-		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "in time", Prepared: request(t, "in time"), Urgent: true,
-			NotAfter: time.Now().Add(time.Hour)})
-		require.NoError(t, err)
-		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "never", Prepared: request(t, "never"), NotBefore: over, NotAfter: over})
+		add(t, o, outbox.Item{Key: "in time", Urgent: true, NotAfter: time.Now().Add(time.Hour)})
+		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "never", Prepared: request(t, "never"), NotBefore: over, NotAfter: over})
 		require.ErrorContains(t, err, "NotAfter must be after NotBefore")
 		require.NoError(t, o.PauseAll(t.Context()))
 		time.Sleep(time.Until(over) + 5*time.Millisecond)
-		delivered, err := o.Deliver(t.Context(), "over")
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Rejected: 1}, delivered)
+		assert.Equal(t, outbox.Delivered{Rejected: 1}, deliver(t, o, "over"))
 		run(t, o)
-		eventually(t, func() bool { return stateOf(t, o, "paused") == outbox.Rejected })
+		eventuallyIs(t, o, "paused", outbox.Rejected)
 		require.NoError(t, o.ResumeAll(t.Context()))
-		eventually(t, func() bool { return stateOf(t, o, "in time") == outbox.Accepted })
-		entry, err := o.Get(t.Context(), "over")
-		require.NoError(t, err)
+		eventuallyIs(t, o, "in time", outbox.Accepted)
+		entry := entryOf(t, o, "over")
 		assert.Equal(t, "its time is over", entry.Error)
 		assert.Equal(t, messaging.DeliveryNotSent, entry.Delivery)
 		assert.Equal(t, 1, service.requests())
-		decisions, err := o.Resend(t.Context(), "over")
-		require.NoError(t, err)
-		assert.Equal(t, outbox.WhyTooLate, decisions[0].Why)
+		assert.Equal(t, outbox.WhyTooLate, resend(t, o, "over")[0].Why)
 		eventually(t, func() bool {
 			mu.Lock()
 			defer mu.Unlock()
@@ -66,36 +57,24 @@ func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
 	})
 }
 
-func TestAClaimLeavesWhatIsNotDueAndWhatIsOver(t *testing.T) {
+func TestWhatIsNotDueAndWhatIsOverIsNeitherSeenNorClaimed(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t), outbox.Fast())
-		over := time.Now().Add(5 * time.Millisecond)
-		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "over", Prepared: request(t, "over"), NotAfter: over})
-		require.NoError(t, err)
-		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "later", Prepared: request(t, "later"), NotBefore: time.Now().Add(time.Hour)})
-		require.NoError(t, err)
+		add(t, o, outbox.Item{Key: "over", NotAfter: time.Now().Add(time.Hour)})
+		add(t, o, outbox.Item{Key: "over and urgent", NotAfter: time.Now().Add(time.Hour), Urgent: true})
+		db.shift(t, -2*time.Hour, "not_after")
+		add(t, o, outbox.Item{Key: "later", NotBefore: time.Now().Add(time.Hour)})
 		enqueue(t, o, "due")
-		time.Sleep(time.Until(over) + 5*time.Millisecond)
-		for _, keys := range [][]string{{"over", "later"}, nil} {
+		due, err := db.ledger.Due(t.Context(), []ledger.Look{{Class: ledger.Class{Operation: triggerEvent, Lane: ledger.Urgent}}, triggers})
+		require.NoError(t, err)
+		assert.Equal(t, []ledger.Due{{Class: triggers.Class}}, due, "what is over holds up no others, although it is urgent")
+		for _, keys := range [][]string{{"over", "over and urgent", "later"}, nil} {
 			claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: ledger.Token{1}, Lease: time.Minute, Limit: 10,
 				Look: triggers, Keys: keys, MaxBytes: 1 << 20})
 			require.NoError(t, err)
-			require.Len(t, claimed, 1-len(keys)/2)
+			require.Len(t, claimed, 1-len(keys)/3)
 			assert.True(t, keys != nil || claimed[0].Key == "due")
 		}
-	})
-}
-
-func TestAnUrgentEntryWhoseTimeIsOverHoldsUpNoOthers(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
-		over := time.Now().Add(5 * time.Millisecond)
-		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "over", Prepared: request(t, "over"), NotAfter: over, Urgent: true})
-		require.NoError(t, err)
-		time.Sleep(time.Until(over) + 5*time.Millisecond)
-		due, err := db.ledger.Due(t.Context(), []ledger.Look{{Class: ledger.Class{Operation: triggerEvent, Lane: ledger.Urgent}}})
-		require.NoError(t, err)
-		assert.Empty(t, due)
 	})
 }
 
@@ -107,7 +86,7 @@ func TestRetryAfterDoesNotDependOnTheClockOfTheProcess(t *testing.T) {
 		defer pool.Close()
 		var due time.Time
 		require.NoError(t, pool.QueryRow(ctx, `SELECT now() + interval '1 hour'`).Scan(&due))
-		o := newBox(t, store, newService().client(t), nil)
+		o := newBox(t, store, newService().client(t))
 		_, err := o.Enqueue(ctx, outbox.Item{Key: "reminder", Prepared: request(t, "reminder"), NotBefore: due})
 		require.NoError(t, err)
 		delivered, err := o.Deliver(ctx, "reminder")
@@ -122,12 +101,8 @@ func TestRetryAfterDoesNotDependOnTheClockOfTheProcess(t *testing.T) {
 func TestAWorkerLooksAtNotAfterBeforeItSends(t *testing.T) {
 	db, service := openFile(t), newService()
 	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(slow{}))
-	_, err := o.Enqueue(t.Context(), outbox.Item{Key: "order", Prepared: request(t, "order"),
-		NotAfter: time.Now().Add(200 * time.Millisecond)})
-	require.NoError(t, err)
-	delivered, err := o.Deliver(t.Context(), "order")
-	require.NoError(t, err)
-	assert.Equal(t, outbox.Delivered{Rejected: 1}, delivered)
+	add(t, o, outbox.Item{Key: "order", NotAfter: time.Now().Add(200 * time.Millisecond)})
+	assert.Equal(t, outbox.Delivered{Rejected: 1}, deliver(t, o, "order"))
 	assert.Zero(t, service.requests())
 }
 
@@ -140,7 +115,7 @@ func (s slow) Open(ctx context.Context, sealed []byte) ([]byte, error) {
 }
 
 func TestUrgentEntriesAreSentFirstAndTheOthersGetAnEighth(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
 		var mu sync.Mutex
 		var order []string
@@ -155,13 +130,10 @@ func TestUrgentEntriesAreSentFirstAndTheOthersGetAnEighth(t *testing.T) {
 			enqueue(t, o, fmt.Sprint("other ", i))
 		}
 		for i := range 24 {
-			key := fmt.Sprint("urgent ", i)
-			_, err := o.Enqueue(t.Context(), outbox.Item{Key: key, Prepared: request(t, key), Urgent: true})
-			require.NoError(t, err)
+			add(t, o, outbox.Item{Key: fmt.Sprint("urgent ", i), Urgent: true})
 		}
 		for i := 0; i < 48; i += 12 {
-			_, err := o.DeliverDue(t.Context(), 12)
-			require.NoError(t, err)
+			deliverDue(t, o, 12)
 		}
 		require.Len(t, order, 48)
 		urgent := 0
@@ -184,41 +156,25 @@ func TestAPausedOperationIsNotSentByAnyProcess(t *testing.T) {
 		require.NoError(t, o.Pause(t.Context(), triggerEvent))
 		require.ErrorContains(t, o.Pause(t.Context()), "name at least one operation")
 		enqueue(t, o, "order")
-		delivered, err := o.Deliver(t.Context(), "order")
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Paused: []string{"order"}}, delivered)
-		delivered, err = o.DeliverDue(t.Context(), 10)
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{}, delivered)
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, []string{triggerEvent}, counts.Paused)
+		assert.Equal(t, outbox.Delivered{Paused: []string{"order"}}, deliver(t, o, "order"))
+		assert.Equal(t, outbox.Delivered{}, deliverDue(t, o, 10))
+		assert.Equal(t, []string{triggerEvent}, countsOf(t, o).Paused)
 		require.NoError(t, o.PauseAll(t.Context()))
 		require.NoError(t, o.Resume(t.Context(), "create event"))
-		counts, err = o.Counts(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, []string{"send email broadcast", "send push broadcast", triggerEvent}, counts.Paused)
+		assert.Equal(t, []string{"send email broadcast", "send push broadcast", triggerEvent}, countsOf(t, o).Paused)
 		time.Sleep(50 * time.Millisecond)
 		assert.Zero(t, service.requests())
 		require.NoError(t, o.ResumeAll(t.Context()))
-		eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
+		eventuallyIs(t, o, "order", outbox.Accepted)
 	})
 }
 
 func TestAPauseCallsBackWhatIsClaimedAndNotSent(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
 		service, release := newService(), make(chan struct{})
-		service.set(func(string) response {
-			slow := accept
-			slow.before = func(*http.Request) { <-release }
-			return slow
-		})
+		service.always(acceptAfter(func() { <-release }))
 		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
-		sending := func() int {
-			counts, err := o.Counts(t.Context())
-			require.NoError(t, err)
-			return counts.Sending
-		}
+		sending := func() int { return countsOf(t, o).Sending }
 		enqueue(t, o, "a", "b", "c")
 		run(t, o)
 		eventually(t, func() bool { return sending() == 2 }) // one of them waits for the other
@@ -230,42 +186,27 @@ func TestAPauseCallsBackWhatIsClaimedAndNotSent(t *testing.T) {
 	})
 }
 
-func TestDeliverDueReturnsTheErrorOfTheDatabase(t *testing.T) {
-	o, f := openFaulty(t, newService().client(t))
-	f.set(faults{broken: errBroken})
-	_, err := o.DeliverDue(t.Context(), 10)
-	require.ErrorIs(t, err, errBroken)
-	require.ErrorContains(t, err, "outbox: deliver: ")
-}
-
 func TestDeliverDueSendsWhatIsDueWhoeverEnqueuedOrResentIt(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
 		service.always(reject)
 		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "resent")
-		_, err := o.Deliver(t.Context(), "resent")
-		require.NoError(t, err)
+		deliver(t, o, "resent")
 		service.always(accept)
-		_, err = o.Resend(t.Context(), "resent")
-		require.NoError(t, err)
+		resend(t, o, "resent")
 		enqueue(t, o, keysOf(20)...)
-		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "future", Prepared: request(t, "future"), NotBefore: time.Now().Add(time.Minute)})
-		require.NoError(t, err)
-		_, err = o.DeliverDue(t.Context(), 0)
+		add(t, o, outbox.Item{Key: "future", NotBefore: time.Now().Add(time.Minute)})
+		_, err := o.DeliverDue(t.Context(), 0)
 		require.ErrorContains(t, err, "limit must be positive")
-		delivered, err := o.DeliverDue(t.Context(), 15)
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Accepted: 15, More: true}, delivered)
-		delivered, err = o.DeliverDue(t.Context(), 15)
-		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: 15, More: true}, deliverDue(t, o, 15))
+		delivered := deliverDue(t, o, 15)
 		assert.InDelta(t, time.Minute, delivered.RetryAfter, float64(30*time.Second))
 		assert.Equal(t, outbox.Delivered{Accepted: 6, More: true, RetryAfter: delivered.RetryAfter}, delivered)
 
 		service.always(unauthorize)
 		enqueue(t, o, "a", "b")
-		delivered, err = o.DeliverDue(t.Context(), 10)
-		require.NoError(t, err)
+		delivered = deliverDue(t, o, 10)
 		assert.NotEmpty(t, delivered.Later)
 		assert.Positive(t, delivered.RetryAfter, "the breaker is open")
 		assert.Zero(t, service.carriedOut("a")+service.carriedOut("b"))
@@ -275,12 +216,7 @@ func TestDeliverDueSendsWhatIsDueWhoeverEnqueuedOrResentIt(t *testing.T) {
 func TestOneWrongOperationDoesNotDelayAnother(t *testing.T) {
 	db, service := openFile(t), newService()
 	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithBreaker(time.Hour, time.Hour))
-	service.set(func(key string) response {
-		if key == "" { // create event
-			return forbid
-		}
-		return accept
-	})
+	service.respondTo(map[string]response{"": forbid}) // create event
 	for i := range 20 {
 		p, err := messaging.EventCreateParams{Name: fmt.Sprint("event ", i), Description: "denied",
 			Parameters: []messaging.EventParameter{}}.Prepare()
@@ -290,14 +226,12 @@ func TestOneWrongOperationDoesNotDelayAnother(t *testing.T) {
 	}
 	run(t, o)
 	eventually(t, func() bool {
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
+		counts := countsOf(t, o)
 		return counts.Pending == 20 && service.requests() > 0
 	})
 	enqueue(t, o, keysOf(100)...)
 	eventually(t, func() bool {
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
+		counts := countsOf(t, o)
 		return counts.Accepted == 100 && counts.Pending == 20
 	})
 }
@@ -321,46 +255,36 @@ func TestAProbeThatAGuardRejectsIsFollowedByTheNextAtOnce(t *testing.T) {
 	}
 	guarded(0, 6)
 	enqueue(t, o, "first")
-	_, err := o.Deliver(t.Context(), "first")
-	require.NoError(t, err)
+	deliver(t, o, "first")
 	enqueue(t, o, keysOf(20)...)
 	guarded(6, 12)
 	service.always(accept)
 	run(t, o)
-	eventually(t, func() bool {
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
-		return counts.Accepted == 21
-	})
+	eventuallyAccepted(t, o, 21)
 }
 
 func TestRunReturnsInTimeWhateverHangs(t *testing.T) {
-	service, hang := newService(), make(chan struct{})
-	db := openFile(t)
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSendTimeout(time.Second),
+	hang := make(chan struct{})
+	o := openFile(t).new(t, newService().client(t), outbox.Fast(), outbox.WithSendTimeout(time.Second),
 		outbox.WithOnSettled(func(context.Context, outbox.Entry) { <-hang }))
 	defer close(hang)
 	enqueue(t, o, "order")
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- o.Run(ctx) }()
-	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
-	cancel()
+	stop, ended := begin(o)
+	eventuallyIs(t, o, "order", outbox.Accepted)
+	stop()
 	require.EqualError(t, <-ended, "outbox: stopped without waiting any longer; "+
 		"entries whose outcomes are not recorded become unclear")
 }
 
 func TestRunReturnsInTimeWhileTheTableIsLocked(t *testing.T) {
-	pool := pgtest.Pool(t)
-	require.NoError(t, postgres.Migrate(t.Context(), pool))
-	store, err := postgres.New(t.Context(), pool)
+	db := openPgx(t)
+	pool, err := pgxpool.New(t.Context(), db.name)
 	require.NoError(t, err)
-	o := newBox(t, store, newService().client(t), []outbox.Option{outbox.Fast(), outbox.WithSendTimeout(time.Second)})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- o.Run(ctx) }()
+	defer pool.Close()
+	o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithSendTimeout(time.Second))
+	stop, ended := begin(o)
 	enqueue(t, o, "order")
-	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
+	eventuallyIs(t, o, "order", outbox.Accepted)
 	lock, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = lock.Exec(t.Context(), `LOCK TABLE outbox_entry`)
@@ -371,7 +295,7 @@ func TestRunReturnsInTimeWhileTheTableIsLocked(t *testing.T) {
 			WHERE relation = 'outbox_entry'::regclass AND NOT granted`).Scan(&waiting))
 		return waiting > 0
 	})
-	cancel()
+	stop()
 	<-ended
 	require.NoError(t, lock.Rollback(t.Context()))
 }
@@ -380,36 +304,23 @@ func TestOldestPendingCountsFromWhenAnEntryBecameDue(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast())
-		oldest := func() time.Duration {
-			counts, err := o.Counts(t.Context())
-			require.NoError(t, err)
-			return counts.OldestPending
-		}
-		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "later", Prepared: request(t, "later"), NotBefore: time.Now().Add(time.Hour)})
-		require.NoError(t, err)
+		oldest := func() time.Duration { return countsOf(t, o).OldestPending }
+		add(t, o, outbox.Item{Key: "later", NotBefore: time.Now().Add(24 * time.Hour)})
 		assert.Zero(t, oldest(), "nothing is due")
 		enqueue(t, o, "order")
 		const age = 90 * time.Minute
-		if db.isSQLite {
-			db.exec(t, `UPDATE outbox_entry SET due_since = due_since - 5400000, not_before = not_before - 5400000 WHERE key = 'order'`)
-		} else {
-			db.exec(t, `UPDATE outbox_entry SET due_since = due_since - interval '90 minutes', not_before = not_before - interval '90 minutes'
-				WHERE key = 'order'`)
-		}
+		db.shift(t, -age, "due_since", "not_before")
 		assert.InDelta(t, age, oldest(), float64(time.Minute))
 		service.always(unauthorize) // from now on it is due later, and still as old
-		_, err = o.Deliver(t.Context(), "order")
-		require.NoError(t, err)
+		deliver(t, o, "order")
 		assert.InDelta(t, age, oldest(), float64(time.Minute))
 		service.always(reject)
 		eventually(t, func() bool {
-			_, err = o.Deliver(t.Context(), "order")
-			require.NoError(t, err)
+			deliver(t, o, "order")
 			return stateOf(t, o, "order") == outbox.Rejected
 		})
 		assert.Zero(t, oldest())
-		_, err = o.Resend(t.Context(), "order")
-		require.NoError(t, err)
+		resend(t, o, "order")
 		assert.Less(t, oldest(), time.Minute, "counted from when it was resent")
 	})
 }

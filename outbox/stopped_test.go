@@ -54,14 +54,8 @@ func TestAProcessThatIsStoppedAtAnyStepAfterItsClaimSendsNothing(t *testing.T) {
 		deliverToEachStep(t, name, os.Getenv(stoppedService))
 		return
 	}
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		testStoppedProcess(t, openFile(t))
-	})
-	t.Run("Postgres", func(t *testing.T) {
-		t.Parallel()
-		testStoppedProcess(t, openPgx(t))
-	})
+	t.Parallel()
+	onBothDatabases(t, testStoppedProcess)
 }
 
 // testStoppedProcess stops a process with an entry at each step until another process has
@@ -77,11 +71,7 @@ func testStoppedProcess(t *testing.T, db *database) {
 	received := startReceiver(t)
 	process := startStopped(t, db.name, received.url)
 	claimed := len(keys) - 1 // a claim without its answer keeps the next one waiting
-	eventually(t, func() bool {
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
-		return counts.Sending == claimed
-	})
+	eventually(t, func() bool { return countsOf(t, o).Sending == claimed })
 	process.stop(t)
 	stopped := time.Now()
 
@@ -90,11 +80,9 @@ func testStoppedProcess(t *testing.T, db *database) {
 	require.NoError(t, err)
 	require.Equal(t, claimed, swept)
 	db.endLeases(t)
-	decisions, err := o.Resend(t.Context(), keys...)
-	require.NoError(t, err)
+	decisions := resend(t, o, keys...)
 	require.Equal(t, claimed, changed(decisions))
-	delivered, err := o.Deliver(t.Context(), keys...)
-	require.NoError(t, err)
+	delivered := deliver(t, o, keys...)
 	require.Equal(t, outbox.Delivered{Accepted: len(keys)}, delivered)
 
 	time.Sleep(time.Until(stopped.Add(stoppedTimeout))) // the claims were before the stop
@@ -215,8 +203,13 @@ func holdAtEachStep[Tx any](t *testing.T, l ledger.TxLedger[Tx], service string)
 	var deliveries sync.WaitGroup
 	for _, name := range stepsOfSend {
 		s := &step{name: name, reached: make(chan struct{})}
-		o := newBox(t, answering[Tx]{l, s}, s.client(t, service), []outbox.Option{outbox.WithInFlight(1), outbox.WithSealer(s),
-			outbox.WithLease(stoppedTimeout, time.Minute)})
+		w := &watched{base: l}
+		w.set(faults{afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
+			s.at("answer to the claim")
+			return claimed, nil
+		}})
+		o := newBox(t, watchedStore[Tx]{w, l}, s.client(t, service), outbox.WithInFlight(1), outbox.WithSealer(s),
+			outbox.WithLease(stoppedTimeout, time.Minute))
 		ended := make(chan struct{})
 		deliveries.Go(func() {
 			defer close(ended)
@@ -308,18 +301,4 @@ func (s *step) Seal(ctx context.Context, body []byte) ([]byte, error) {
 func (s *step) Open(ctx context.Context, sealed []byte) ([]byte, error) {
 	s.at("sealer")
 	return reversed{}.Open(ctx, sealed)
-}
-
-// answering is a store in which the answer to a claim is a step.
-type answering[Tx any] struct {
-	ledger.TxLedger[Tx]
-	step *step
-}
-
-func (a answering[Tx]) Ledger() ledger.TxLedger[Tx] { return a }
-
-func (a answering[Tx]) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed, error) {
-	claimed, err := a.TxLedger.Claim(ctx, claim)
-	a.step.at("answer to the claim")
-	return claimed, err
 }

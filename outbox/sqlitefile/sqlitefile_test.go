@@ -63,6 +63,8 @@ func TestOpenNamesWhatIsWrongWithThePath(t *testing.T) {
 		dir:                             "outbox: open " + dir + ": is a directory",
 		filepath.Join(dir, "no", "dir"): "outbox: open " + filepath.Join(dir, "no", "dir") + ": no such file or directory",
 		text:                            "not a database",
+		":memory:":                      `outbox: open: path must name a file, not ":memory:"`,
+		"":                              "outbox: open: path must not be empty",
 	} {
 		_, err := sqlitefile.Open(t.Context(), path)
 		require.ErrorContains(t, err, want)
