@@ -59,8 +59,6 @@ var layout = []struct {
 	{"a row shows an operation in full or not at all", "/", []int64{390, 901, 1280, 1920}, `shown("#rows .op").every((e) => {
 		const op = e.getBoundingClientRect(), about = e.parentNode.getBoundingClientRect();
 		return op.top >= about.bottom - 4 || op.right <= about.right + 1; })`},
-	{"a row shows the end of its path", "/", []int64{390, 901, 1280, 1920}, `$(".end").scrollWidth <= $(".end").clientWidth + 1 &&
-		box(".end").right <= $(".end").parentNode.getBoundingClientRect().right + 1`},
 	{"a row has room for its tags", "/", []int64{390, 1280, 1920}, `$$("#rows .who .tag").every((e) => e.scrollWidth <= e.clientWidth) &&
 		$(".row[data-number='4'] .about").offsetWidth > 90`},
 	{"a narrow row counts its tags", "/", []int64{390, 1280},

@@ -123,16 +123,3 @@ func parseTerm(key, value string) (func(*Entry) bool, error) {
 	}
 	return Keys[i].parse(value)
 }
-
-// Suggestions returns the terms of a query whose values are known, and the beginnings of the others, such as "to:".
-func Suggestions() (terms []string) {
-	for _, key := range Keys {
-		if len(key.Values) == 0 {
-			terms = append(terms, key.Key+":")
-		}
-		for _, value := range key.Values {
-			terms = append(terms, search.Term{Text: key.Key + ":" + value}.String())
-		}
-	}
-	return terms
-}

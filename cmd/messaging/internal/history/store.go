@@ -133,14 +133,16 @@ func (s *Store) Mark(name string) int {
 // maxNamed is how many names of marks are known, and maxSuggested how many a search suggests.
 const maxNamed, maxSuggested = 1000, 5
 
-// MarkNames returns the names of the latest marks since the last Clear, the latest first, each once.
-func (s *Store) MarkNames() (names []string) {
+// Keys returns the keys of a query with their values, of which those of mark are the names of the latest ones.
+func (s *Store) Keys() []Term {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	keys := slices.Clone(Keys)
+	i := slices.IndexFunc(keys, func(t Term) bool { return t.Key == "mark" })
 	for _, mark := range s.named[:min(len(s.named), maxSuggested)] {
-		names = append(names, mark.Name)
+		keys[i].Values = append(keys[i].Values, mark.Name)
 	}
-	return names
+	return keys
 }
 
 // LatestMark returns the latest mark since the last Clear, or nil.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -48,7 +49,7 @@ var Keys = []Term{
 			}, nil
 		}},
 	{"since", "since:5m", "requests of the last 5 minutes", []string{"5m"}, parseSince},
-	{"fault", "fault:answer_lost", "part of the kind of the fault, or any", []string{"any"}, func(value string) (func(*Entry) bool, error) {
+	{"fault", "fault:answer_lost", "part of the kind of the fault, or any", append([]string{"any"}, fake.FaultKinds...), func(value string) (func(*Entry) bool, error) {
 		return func(e *Entry) bool { return e.Fault != "" && (value == "any" || containsFold(e.Fault, value)) }, nil
 	}},
 }

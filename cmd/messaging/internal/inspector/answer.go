@@ -6,12 +6,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"reflect"
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
-	"github.com/messaging-go/messaging/internal/fake"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
 
 // answer is a handler of the API. It returns what it responds with, which is nothing if that is nil.
@@ -76,40 +75,9 @@ func refuse(w http.ResponseWriter, err error) {
 
 // readBody reads a JSON body without unknown keys.
 func readBody(r *http.Request, into any) error {
-	decoder := json.NewDecoder(r.Body)
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
-	wrong := new(json.UnmarshalTypeError)
-	switch {
-	case errors.Is(err, io.EOF):
-		return errors.New("the body is empty")
-	case errors.As(err, &wrong):
-		return wrongType(wrong)
-	case err != nil:
-		if text, ok := strings.CutPrefix(err.Error(), "json: "); ok {
-			return errors.New(text)
-		}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
 		return err
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more text after the object")
-	}
-	return nil
-}
-
-// wrongType returns the error of a body without the names of Go's types.
-func wrongType(wrong *json.UnmarshalTypeError) error {
-	want := map[reflect.Kind]string{reflect.Struct: "an object", reflect.String: "a text", reflect.Bool: "true or false",
-		reflect.Slice: "a list", reflect.Int: "a whole number", reflect.Float64: "a number"}[wrong.Type.Kind()]
-	if wrong.Type == reflect.TypeFor[fake.Duration]() {
-		want = `a text such as "7s"`
-	}
-	if want == "" {
-		want = "another value"
-	}
-	is := "a " + wrong.Value
-	if wrong.Value == "array" || wrong.Value == "object" {
-		is = "an " + wrong.Value
-	}
-	return errors.New(strings.TrimPrefix(wrong.Field+": must be "+want+", and not "+is, ": "))
+	return strictjson.Decode(body, into)
 }

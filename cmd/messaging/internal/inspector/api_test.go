@@ -357,10 +357,11 @@ func TestSeedWithAnIDThatExistsAddsNothing(t *testing.T) {
 func TestAValueOfAnotherTypeIsNamedWithoutTheTypesOfGo(t *testing.T) {
 	f := start(t, records.Demo())
 	for body, want := range map[string]string{
-		`{"fault":{"kind":"slow","after":1}}`: `fault.after: must be a text such as "7s", and not a number`,
-		`{"fault":"answer_lost"}`:             "fault: must be an object, and not a string",
-		`{"count":"2"}`:                       "count: must be a whole number, and not a string",
-		`[]`:                                  "must be an object, and not an array",
+		`{"fault":{"kind":"slow","after":1}}`: "line 1: fault.after must be a string",
+		`{"fault":"answer_lost"}`:             "line 1: fault must be an object",
+		`{"count":"2"}`:                       "line 1: count must be a number",
+		`[]`:                                  "line 1: the JSON must be an object",
+		`{"Count":2}`:                         `line 1: unknown field "Count"; must be op, skip, count, probability, seed or fault`,
 	} {
 		reply := f.post("/api/faults", body)
 		assert.Equal(t, 422, reply.Status)

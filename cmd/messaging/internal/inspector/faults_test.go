@@ -3,8 +3,6 @@ package inspector_test
 import (
 	"net"
 	"net/url"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,37 +36,6 @@ func TestFaultsOfTheFormAndThePresets(t *testing.T) {
 	assert.Contains(t, refused.Body, `name="status" value="one"`, "what was typed is still there")
 	require.Equal(t, 303, form(url.Values{"kind": {"status"}}).Status)
 	assert.Equal(t, 502, f.box.Rules()[1].Fault.Status)
-}
-
-func TestRulesThatAreUsedUpStayInSightUntilAReset(t *testing.T) {
-	f := start(t, records.Demo())
-	done := func() []string { return regexp.MustCompile(`done, \d of \d`).FindAllString(f.get("/faults").Body, -1) }
-	add := func(count string) {
-		f.fault(`{"op":"list events","count":` + count + `,"fault":{"kind":"status","status":502}}`)
-	}
-	add("3")
-	for _, want := range []string{"0 failures", "1 failure<", "2 failures", "done, 3 of 3"} {
-		page := f.get("/faults").Body
-		assert.Contains(t, page, want)
-		assert.Equal(t, want != "done, 3 of 3", strings.Contains(page, "/faults/1/remove"))
-		f.read()
-	}
-	f.shows("/api/faults", `"items":[]`)
-	for range 5 {
-		add("1")
-		f.read()
-	}
-	assert.Equal(t, slices.Repeat([]string{"done, 1 of 1"}, 5), done(), "the latest ones")
-	add("2")
-	require.Equal(t, 204, f.do("DELETE", f.ui+"/api/faults/7", "").Status)
-	assert.Len(t, done(), 5, "a rule that is removed is not used up")
-	for _, what := range []string{"faults", "all"} {
-		add("1")
-		f.read()
-		assert.NotEmpty(t, done())
-		require.Equal(t, 204, f.post("/api/reset?what="+what, "").Status)
-		assert.Empty(t, done())
-	}
 }
 
 // isServed waits until the service is there again.

@@ -19,15 +19,11 @@ const rulesPath = "/faults#live-part"
 
 func (in *Inspector) faultsPage(r *http.Request) (*view.Page, string, string) {
 	p := view.NewPage(in.box, "faults", "Faults", r)
-	op := service.TriggerEvent.Name
-	form := map[string]string{"op": op, "count": "1"}
-	if r.Method == http.MethodGet && r.Form.Has("op") {
-		op = r.Form.Get("op")
-	}
+	form := map[string]string{"op": service.TriggerEvent.Name, "count": "1"}
 	for name := range r.PostForm { // keep what was typed
 		form[name] = r.PostForm.Get(name)
 	}
-	p.Wide, p.Reload, p.Detail = true, true, view.NewFaults(in.box, op, form)
+	p.Wide, p.Reload, p.Detail = true, true, view.NewFaults(in.box, form)
 	return p, "faults.html", ""
 }
 

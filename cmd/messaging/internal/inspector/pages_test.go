@@ -108,13 +108,12 @@ func TestPages(t *testing.T) {
 			"/requests/4?tab=audience": {"1 segment", "does not return the size", "new@example.com", "created"},
 			"/requests/4?tab=replay":   {"Resend unchanged", "Subject<input", "Edit the whole body"},
 			"/customers/1":             {"Ada Lovelace", "/requests/4"},
-			"/events/1": {"messaging.EventTriggerParams", "time.Now()", `@"event_id": "`,
+			"/events/1": {`@"event_id": "`,
 				"@curl \"$MESSAGING_BASE_URL/v1/events/trigger\" \\\n  -H \"X-Authorization: $MESSAGING_API_KEY\""},
 			"/help": {"has:skipped", `<svg width="21" height="21"`, "What the sandbox assumes",
 				`<option value="has:skipped">`, "!diff"},
-			"/faults":                  {"Truncated JSON", "35 s delay", `<option value="answer_lost">response lost</option>`, "2×>retried<"},
-			"/faults?op=trigger+event": {"2×>retried<", `<option value="trigger event" selected>Trigger event</option>`},
-			"/faults?op=list+events":   {"5×>retried<", `<option value="list events" selected>List events</option>`}, // a 200 that can't be read
+			"/faults": {"Truncated JSON", "35 s delay", `<option value="answer_lost">response lost</option>`,
+				`<option value="trigger event" selected>Trigger event</option>`},
 		}},
 		"matches of a search are counted": {[]string{"fill"}, shown{
 			"/?q=op:list": {`<span id="matches">2 matches</span> for`}, "/?q=-op:list": {`<span id="matches">5 matches</span> for`},
@@ -133,13 +132,12 @@ func TestPages(t *testing.T) {
 			"/?q=has:skipped": {"Send something here", "!Nothing matches"},
 			"/":               {`!id="overview"`, "!data-outage", `<option value="has:skipped">`, "!<span>Mark</span>"},
 			"/customers":      {`!<option value="has:skipped">`}, "/events?q=nothing": {"!<article>"},
-			"/customers?q=ada": {`href="/customers" title="Search without it"><bdi>ada</bdi>`},
-			"/events": {`<main id="main" class="panes">`, `1×aria-current="true"`, "messaging.EventTriggerParams",
+			"/customers?q=ada": {`Matches for <bdi>ada</bdi></span><a href="/customers">Clear</a>`},
+			"/events": {`<main id="main" class="panes">`, `1×aria-current="true"`, "Trigger it from a shell",
 				`!<option value="has:skipped">`}, // the first one is beside the list
-			"/faults": {"!Latest requests with a fault"},
 		}},
 		"a search offers what was sent": {[]string{"GET /v1/events", "mark check out"}, shown{
-			"/": {`@<option value="event:"order shipped"">`, `@<option value="mark:"check out"">`, `<option value="fault:slow">`},
+			"/": {`<option value="event:">`, `@<option value="mark:"check out"">`, `<option value="fault:slow">`},
 		}},
 		"chips write the search": {[]string{"fill"}, shown{
 			`/?q=ada+op:"trigger+event"+status:4xx`: {
@@ -147,9 +145,7 @@ func TestPages(t *testing.T) {
 				`@<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22&filter=open">Create event</a>`,
 				`@<a class="chip" href="/?q=ada+op%3A%22trigger+event%22+status%3A2xx&filter=open">2xx</a>`,
 				`@+has%3Askipped&filter=open">skipped</a>`},
-			`/?q=-"op:list+events"+"-x"`: {`@href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx&filter=open">4xx</a>`}, // still not
-			`/?q=-ada+op:"trigger+event"`: {`@href="/?q=op%3A%22trigger+event%22" title="Search without it"><bdi>-ada</bdi>`,
-				`@href="/?q=-ada" title="Search without it"><bdi>op:"trigger event"</bdi>`},
+			`/?q=-"op:list+events"+"-x"`:        {`@href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx&filter=open">4xx</a>`}, // still not
 			"/api/requests?q=delivery:unknown":  {`"number":5,`},
 			"/api/requests?q=delivery:accepted": {`!"number":5,`},
 		}},
@@ -193,10 +189,6 @@ func TestPages(t *testing.T) {
 			"/requests/2": {`~Possibly a duplicate: .* carried out [\d.]+.?s earlier, as request 1\.`, "!was sent again"},
 			"/requests/3": {"!was sent again"}, "/": {`1×title="duplicate?"`}, "/?q=has:duplicate": {"1×" + row},
 		}},
-		"a row keeps the end of a long path": {[]string{"GET /v1/customers/5eed0000-0000-4000/devices", "GET /v1/devices"}, shown{
-			"/": {`<bdi class="what"><span>GET /v1/customers/5eed0000-0000-40</span><span class="end">00/devices</span></bdi>`,
-				`<bdi class="what">GET /v1/devices</bdi>`},
-		}},
 		"the line about a request does not repeat its title": {[]string{"GET /v1/customers", "GET /elsewhere"}, shown{
 			"/requests/1": {`<p class="sub">GET /v1/customers · request 1 · `}, "/requests/2": {`<p class="sub">request 2 · `}}},
 		"a delayed refusal is not called a fault": {[]string{
@@ -235,10 +227,10 @@ func TestPages(t *testing.T) {
 			`fault {"op":"list events","count":1,"fault":{"kind":"malformed","body":"{"}}`, "GET /v1/events"}, shown{
 			"/requests/1": {acceptedTag + "</span>"},
 			"/requests/2": {"A read changes nothing: repeat it when the cause is gone.", "!Do not send it again"}}},
-		"a row of a trigger has what was skipped first": {[]string{
+		"a row of a trigger has its first values": {[]string{
 			`trigger {"event_id":"` + orderShipped + `","payload":{"email":"ada@example.com","order":"","parcels":12345678901234567890,` +
 				`"shipped_at":"on Tuesday, if the carrier comes in time"}}`, `trigger {"event_id":"x","payload":{"code":"A-1"}}`}, shown{
-			"/": {"<bdi>ada@example.com · shipped_at on Tuesday, if the carrier… · parcels 12345678901234567890</bdi>",
+			"/": {"<bdi>ada@example.com · parcels 12345678901234567890 · shipped_at on Tuesday, if the carrier c…</bdi>",
 				"<bdi>code A-1</bdi>"}, // no customer, and no point before it
 			"/requests/1": {`<code>order</code> <small>text, required</small><td role="cell" data-label="Sent as"><code>&#34;&#34;</code>` +
 				`<td role="cell"><span class="tag warn">empty</span>`, "<dt>Sent by</dt><dd><bdi>test</bdi></dd>"}}},
@@ -253,10 +245,10 @@ func TestPages(t *testing.T) {
 			"/":           {"no operation has this method and path"}}},
 		"the query is in the row and in the request": {[]string{
 			"GET /v1/customers?email=ada%40example.com&per_page=3&x=%3Cb%3E%E2%80%AE"}, shown{
-			"/": {`@<bdi class="query">?email=ada@example.com&per_page=3&x=%3Cb%3E%E2%80%AE</bdi>`,
+			"/": {`@<bdi class="query">?email=ada@example.com&per_page=3&x=<b>` + "\u2066‹U+202E›\u2069</bdi>",
 				`<span class="tag warn" title="unknown parameter">unknown parameter</span>`},
 			"/requests/1": {"!<b>\u202e", "<td><code>x</code><td><code>&lt;b&gt;\u2066‹U&#43;202E›\u2069</code>",
-				`@<small class="endpoint">GET /v1/customers?email=ada@example.com&per_page=3`, "<tr><td><code>per_page</code><td><code>3</code></tr>",
+				`<small class="endpoint">GET /v1/customers</small>`, "<tr><td><code>per_page</code><td><code>3</code></tr>",
 				"email (did you mean emails?) and x were sent, which the operation or the event does not have."},
 			"/?q=ada@example.com": {"1×" + row}, "/?q=email": {"1×" + row}, "/?q=bob@example.com": {"0×" + row}}},
 		"the query of a row is short": {[]string{"GET /v1/customers?emails=" + strings.Repeat("ada@example.com,", 100)}, shown{
@@ -266,7 +258,7 @@ func TestPages(t *testing.T) {
 				`1 problem in the query: <a href="/requests/1?tab=exchange#at-cursor">cursor</a> is not a cursor of this list.`}}},
 		"the query of a send has no parameters": {[]string{"POST /v1/events?dry_run=1 " + invalidEvent, "GET /elsewhere?x=1"}, shown{
 			"/requests/1": {"dry_run was sent, which the operation or the event does not have."},
-			"/requests/2": {"!not a parameter", "GET /elsewhere?x=1"}}},
+			"/requests/2": {"!not a parameter", "<td><code>x</code><td><code>1</code>"}}},
 		"problems of a body that is not shown as lines are named": {[]string{
 			`POST /v1/events {"name":"n","more":[` + strings.Repeat("1,", 4100) + `1]}`, "POST /v1/events " + invalidEvent}, shown{
 			"/requests/1": {`#at-description">description</a> is required; `},
@@ -288,10 +280,6 @@ func TestPages(t *testing.T) {
 				`<td data-label="What happens">delayed by 2s<td data-label="Which requests">3 requests after the first 2<`,
 				`<td data-label="Which requests">all after the first, each with probability 0.5 (seed 7)<`,
 				`<td><code>4</code><td data-label="Operation">Trigger event`}}},
-		"the page of faults has the requests of a rule that is used up": {[]string{"GET /v1/events",
-			`fault {"op":"list events","count":1,"fault":{"kind":"status","status":502}}`, "GET /v1/events"}, shown{
-			"/faults": {"None is active: every request is served.", `href="/requests/2" data-kind="read" data-number="2"`,
-				`!href="/requests/1"`}}},
 		"pages say that there is an outage": {[]string{"outage 1h"}, shown{
 			"/": {`~data-left="3[56]\d\d s" .*<span role="status">outage</span>`}, "/faults": {"Outage until",
 				"None is active: after the outage, every request is served.", "!None is active: every request is served."}}},
@@ -350,9 +338,9 @@ func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 		_, strip, _ := strings.Cut(f.get(path).Body, `<nav class="attempts" aria-label="Attempts with the same request">`)
 		strip, _, _ = strings.Cut(strip, "</nav>")
 		text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(strip, " "))
-		return regexp.MustCompile(`after [\d.]+ .?s`).ReplaceAllString(strings.Join(strings.Fields(text), " "), "after –")
+		return strings.Join(strings.Fields(text), " ")
 	}
-	assert.Equal(t, "Looks like attempt 3 of 3: #1 429 rejected after – #2 429 rejected after – #3 accepted 1 skipped",
+	assert.Equal(t, "Looks like attempt 3 of 3: #1 429 rejected #2 429 rejected #3 accepted 1 skipped",
 		attempts("/requests/3"))
 	assert.Contains(t, attempts("/requests/1"), "attempt 1 of 3: #1 429 rejected")
 	f.shows("/requests/3", `<a href="/requests/3" aria-current="page">#3 `, "!of one call", "!duplicate?") // the first two were refused

@@ -38,7 +38,7 @@ func TestSeedErrorsNameTheLineOrTheRecord(t *testing.T) {
 		"a customer id that is there": {`{"customers":[{"customer_id":"1"},{"customer_id":"1"}]}`,
 			"customers.1.customer_id: duplicates customers.0"},
 		"a key that is there": {"{\"events\":[],\n\"events\":[]}", `line 2: "events" is there already`},
-		"an array":            {"\n[]", "line 2: the file must be an object"},
+		"an array":            {"\n[]", "line 2: the JSON must be an object"},
 		"malformed JSON":      {"{\"events\":[\n{\"name\": nope}]}", "line 2: invalid character 'o'"},
 		"more text":           {"{}\n{}", "line 2: invalid character '{' after top-level value"},
 	} {

@@ -23,13 +23,7 @@ const attemptTimeout = 30 * time.Second
 
 // Expect returns the delivery that package messaging reports for a request of the
 // operation with the fault. Without an operation, it is that of a send.
-func Expect(f fake.Fault, op string) string { return words.Delivery(expected(f, op).Delivery) }
-
-// Retried reports whether package messaging retries a request of the operation with
-// the fault. Without an operation, it is a send.
-func Retried(f fake.Fault, op string) bool { return expected(f, op).Retryable }
-
-func expected(f fake.Fault, op string) outcome.Outcome {
+func Expect(f fake.Fault, op string) string {
 	if op == "" {
 		op = service.TriggerEvent.Name
 	}
@@ -42,5 +36,5 @@ func expected(f fake.Fault, op string) outcome.Outcome {
 	case f.Kind == fake.Status && f.Body == "":
 		e.ResponseBody = []byte(`{"success":false}`)
 	}
-	return outcome.Of(e)
+	return words.Delivery(outcome.Of(e).Delivery)
 }

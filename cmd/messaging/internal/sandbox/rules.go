@@ -57,10 +57,6 @@ func (b *Sandbox) AddRule(r fake.Rule) (id int, err error) {
 	return b.service.AddRule(r), nil
 }
 
-// UsedUp returns the latest rules that have failed as many requests as they were to, in the
-// order in which that happened.
-func (b *Sandbox) UsedUp() []ActiveRule { return activeRules(b.service.UsedUp()) }
-
 // Rules returns the rules in the order in which they apply.
 func (b *Sandbox) Rules() []ActiveRule { return activeRules(b.service.Rules()) }
 

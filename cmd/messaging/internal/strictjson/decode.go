@@ -4,6 +4,7 @@ package strictjson
 import (
 	"bytes"
 	"cmp"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,8 +46,11 @@ func Decode(data []byte, into any) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("line %d: %w", line(syntax.Offset), err)
 	case errors.As(err, &kind):
-		return fmt.Errorf("line %d: %s must be %s", line(kind.Offset), cmp.Or(kind.Field, "the file"),
-			cmp.Or(forms[kind.Type.Kind()], "a number"))
+		form := cmp.Or(forms[kind.Type.Kind()], "a number")
+		if reflect.PointerTo(kind.Type).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+			form = "a string"
+		}
+		return fmt.Errorf("line %d: %s must be %s", line(kind.Offset), cmp.Or(kind.Field, "the JSON"), form)
 	}
 	return err
 }

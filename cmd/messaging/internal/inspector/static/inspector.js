@@ -90,7 +90,7 @@ async function refresh() {
   busy = true;
   try {
     if (dataset.reload === "true") {
-      await update(["#rows", "#live-part", "#failed"]);
+      await update(["#rows", "#live-part"]);
       await pause(900);
     } else if ($("#rows") && section) {
       await addRows();
@@ -400,15 +400,8 @@ function fitRule() {
 }
 fitRule();
 
-// fitPresets shows the deliveries for the operation that is selected.
-async function fitPresets(op) {
-  const page = await get(`/faults?${params({ op })}`).catch(() => null);
-  if (page && $(".presets [name=op]").value === op) $(".presets .cards").replaceWith($(".presets .cards", page));
-}
-
 addEventListener("change", ({ target }) => {
   if (target.matches(".rule [name=kind]")) fitRule();
-  if (target.matches(".presets [name=op]")) fitPresets(target.value);
   const { dataset: { setting }, value } = target;
   if (!setting) return;
   document.cookie = `messaging-sandbox-${setting}=${value}; path=/; max-age=31536000; samesite=strict`;

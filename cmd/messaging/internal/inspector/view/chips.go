@@ -5,10 +5,8 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // chip is a link that adds a term to a search, or removes it.
@@ -23,15 +21,11 @@ type chipGroup struct {
 	Chips []chip
 }
 
-// newChips returns a chip for each value of the keys of a search. Marks have their names.
-func newChips(query string, marks []string) (groups []chipGroup) {
-	for _, key := range history.Keys {
-		values := key.Values
-		if key.Key == "mark" {
-			values = marks
-		}
+// newChips returns a chip for each value of the keys of a search.
+func newChips(query string, keys []history.Term) (groups []chipGroup) {
+	for _, key := range keys {
 		group := chipGroup{Name: capitalized(key.Key)}
-		for _, value := range values {
+		for _, value := range key.Values {
 			group.Chips = append(group.Chips, newChip(query, key.Key, value))
 		}
 		if len(group.Chips) > 0 {
@@ -44,13 +38,13 @@ func newChips(query string, marks []string) (groups []chipGroup) {
 func newChip(query, key, value string) chip {
 	const longest = 40
 	term := key + ":" + value
-	c := chip{Label: value, On: slices.ContainsFunc(search.Terms(query), func(t search.Term) bool { return t.Text == term && !t.Not })}
+	c := chip{Label: show(words.Shortened(value, longest)), On: slices.ContainsFunc(search.Terms(query), func(t search.Term) bool {
+		return t.Text == term && !t.Not
+	})}
 	switch key {
 	case "op":
 		c.Label = capitalized(value)
-	case "mark":
-		c.Label = show(words.Shortened(value, longest))
-	default:
+	case "has", "fault", "delivery":
 		c.Label = strings.ReplaceAll(value, "_", " ")
 	}
 	changed := withTerm(query, term)
@@ -82,29 +76,15 @@ func written(terms []search.Term) string {
 	return strings.Join(texts, " ")
 }
 
-// termLinks are links that remove a term from a search.
-func termLinks(list, query string) (links []chip) {
-	terms := search.Terms(query)
-	for i, t := range terms {
-		rest := slices.Delete(slices.Clone(terms), i, i+1)
-		links = append(links, chip{Label: t.String(), Href: list + QueryString("q", written(rest))})
-	}
-	return links
-}
-
-// suggestions are terms that the search field offers.
-func suggestions(store *history.Store, stored *records.Store) []string {
-	const most = 20
-	terms := history.Suggestions()
-	for _, kind := range fake.FaultKinds {
-		terms = append(terms, "fault:"+kind)
-	}
-	for _, name := range store.MarkNames() {
-		terms = append(terms, search.Term{Text: "mark:" + name}.String())
-	}
-	events, _ := stored.All(records.Events).Search(nil, 0, most)
-	for _, event := range events {
-		terms = append(terms, search.Term{Text: "event:" + event.Line().Title}.String())
+// suggestions are the terms that the search field offers, and the beginnings of those whose values are not known, such as "to:".
+func suggestions(keys []history.Term) (terms []string) {
+	for _, key := range keys {
+		if len(key.Values) == 0 {
+			terms = append(terms, key.Key+":")
+		}
+		for _, value := range key.Values {
+			terms = append(terms, search.Term{Text: key.Key + ":" + value}.String())
+		}
 	}
 	return terms
 }

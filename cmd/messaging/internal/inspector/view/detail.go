@@ -24,8 +24,8 @@ type Detail struct {
 	Notes      []note
 	Facts      []fact
 	Outcome    outcomeView
-	Attempts   []attempt // of a call, in their order, if there are several
-	Again      string    // which of them the request is
+	Attempts   []Row  // of a call, in their order, if there are several
+	Again      string // which of them the request is
 	Tabs       []tab
 	Actions    []tab // what is done with the request, beside the tabs
 	Tab        string
@@ -140,28 +140,18 @@ func actionTabs(box *sandbox.Sandbox, e *history.Entry, query url.Values) []tab 
 // bodyPath is the path of the whole body of a request.
 func bodyPath(e *history.Entry) string { return fmt.Sprintf("/api/requests/%d/body", e.Number) }
 
-// attempt is one of several requests that look like one call and its retries.
-type attempt struct {
-	Row
-	After string // the time since the one before, or ""
-}
-
 // attemptsOf returns the attempts of the call of a request, in their order, and which of them
 // it is. There are none if there is one.
-func attemptsOf(store *history.Store, e *history.Entry) (list []attempt, again string) {
+func attemptsOf(store *history.Store, e *history.Entry) (list []Row, again string) {
 	earlier, later := store.Attempts(e), store.Later(e)
 	if len(earlier)+len(later) == 0 {
 		return nil, ""
 	}
 	slices.Reverse(earlier)
-	all := slices.Concat(earlier, []*history.Entry{e}, later)
-	for i, each := range all {
-		a := attempt{Row: NewRow(each)}
-		a.Current = each == e
-		if i > 0 {
-			a.After = took(each.At.Sub(all[i-1].At))
-		}
-		list = append(list, a)
+	for _, each := range slices.Concat(earlier, []*history.Entry{e}, later) {
+		row := NewRow(each)
+		row.Current = each == e
+		list = append(list, row)
 	}
 	return list, fmt.Sprintf("Looks like attempt %s of %s:", words.Thousands(e.Attempt), words.Thousands(e.Attempt+len(later)))
 }

@@ -14,14 +14,12 @@ import (
 // exchange is a request and its response.
 type exchange struct {
 	*history.Entry
-	Endpoint          string // with the query
 	Query             []queryParameter
 	Request, Response side
 }
 
 func newExchange(e *history.Entry) exchange {
-	const most = 300
-	view := exchange{Entry: e, Endpoint: e.Request.Method + " " + e.Request.Path + readableQuery(e, most), Query: queryParameters(e),
+	view := exchange{Entry: e, Query: queryParameters(e),
 		Request: newSide(e.Request.Header, e.Request.Body, e.Problems), Response: newSide(e.ResponseHeader, e.ResponseBody, nil)}
 	view.Request.Download = bodyPath(e)
 	return view
@@ -102,19 +100,3 @@ func queryParameters(e *history.Entry) (list []queryParameter) {
 	}
 	return list
 }
-
-// readableQuery returns the query of a request as it stands in a URL, but with the
-// characters of addresses and lists as people read them. It is cut after most characters.
-func readableQuery(e *history.Entry, most int) string {
-	if len(e.Request.Query) == 0 {
-		return ""
-	}
-	query := []rune("?" + inQuery.Replace(e.Request.Query.Encode()))
-	if len(query) > most {
-		query = append(query[:most], '…')
-	}
-	return string(query)
-}
-
-// inQuery restores what needs no escape in a query.
-var inQuery = strings.NewReplacer("%40", "@", "%2C", ",", "%3A", ":", "%2F", "/")

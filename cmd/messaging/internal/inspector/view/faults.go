@@ -5,7 +5,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -14,36 +13,16 @@ import (
 
 // Faults is what the page of faults shows.
 type Faults struct {
-	Rules, UsedUp []sandbox.ActiveRule
-	Presets       []preset
-	Operations    iter.Seq[*service.Operation]
-	Kinds         []string
-	Op            string            // the operation that is selected
-	Form          map[string]string // what the form of a rule has
-	Failed        []Row             // the latest requests that a fault changed
+	Rules      []sandbox.ActiveRule
+	Presets    []sandbox.Preset
+	Operations iter.Seq[*service.Operation]
+	Kinds      []string
+	Form       map[string]string // what the form of a rule has
 }
 
-type preset struct {
-	sandbox.Preset
-	Delivery Tag // for the operation that is selected
-	Retried  bool
-}
-
-// NewFaults returns the faults, with the presets for an operation.
-func NewFaults(box *sandbox.Sandbox, op string, form map[string]string) Faults {
-	const most = 5
-	if !fake.IsServed(op) {
-		op = "" // any
-	}
-	d := Faults{Rules: box.Rules(), UsedUp: box.UsedUp(), Operations: service.Served(), Kinds: fake.FaultKinds, Op: op, Form: form}
-	for _, p := range sandbox.Presets {
-		d.Presets = append(d.Presets, preset{p, deliveryTag(sandbox.Expect(p.Rule.Fault, op)), sandbox.Retried(p.Rule.Fault, op)})
-	}
-	failed, _ := box.History.Find(history.Query{}.And(func(e *history.Entry) bool { return e.Fault != "" }), 0, most)
-	for _, e := range failed {
-		d.Failed = append(d.Failed, NewRow(e))
-	}
-	return d
+// NewFaults returns the faults, with what the form of a rule has.
+func NewFaults(box *sandbox.Sandbox, form map[string]string) Faults {
+	return Faults{box.Rules(), sandbox.Presets, service.Served(), fake.FaultKinds, form}
 }
 
 // describeFault returns what a fault does, in words.

@@ -17,7 +17,6 @@ const PageSize = 100
 type List struct {
 	Path    string // of the first page
 	Matches string // how many there are of a search
-	Day     string // of the first rows, unless it is today
 	Rows    []Row
 	Links   []link // of records
 	ListURL string // of the page
@@ -44,9 +43,6 @@ func NewList(store *history.Store, query string, q history.Query, before, select
 	l := newList("/", query, before, oldest)
 	if query != "" {
 		l.Matches = MatchCount(store.Count(q))
-	}
-	if len(entries) > 0 {
-		l.Day = NewRow(entries[0]).Date
 	}
 	l.Rows = NewRows(store, entries, grouped, QueryString("q", query, "before", positive(before)))
 	for i, row := range l.Rows {
@@ -108,13 +104,12 @@ func MatchCount(n int) string {
 }
 
 // NewRows returns the rows of requests, each with the same ones before that look like its
-// earlier attempts, and with the lines between them: marks and dates. The suffix is that of
+// earlier attempts, and with the lines of the marks between them. The suffix is that of
 // their addresses.
 func NewRows(store *history.Store, entries []*history.Entry, q history.Query, suffix string) (rows []Row) {
 	for i, e := range entries {
 		r := NewRow(e)
 		r.Href += suffix
-		r.Date = ""
 		r.Later = len(store.Later(e))
 		for _, attempt := range store.Attempts(e) {
 			r.Attempts = append(r.Attempts, NewRow(attempt))
@@ -127,9 +122,6 @@ func NewRows(store *history.Store, entries []*history.Entry, q history.Query, su
 		}
 		if e.Mark != nil && (older == nil || older.Mark != e.Mark) {
 			r.Begins = e.Mark
-		}
-		if older != nil && words.Date(older.At) != words.Date(e.At) {
-			r.Next = words.Date(older.At)
 		}
 		rows = append(rows, r)
 	}

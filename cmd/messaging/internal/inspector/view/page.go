@@ -20,6 +20,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -45,6 +46,7 @@ var functions = template.FuncMap{
 	"recordNames": records.Names,
 	"searchKeys":  func() []history.Term { return history.Keys },
 	"delivery":    deliveryTag,
+	"expect":      func(f fake.Fault) string { return sandbox.Expect(f, "") },
 	"capitalized": capitalized,
 	"join":        strings.Join,
 	"add":         func(a, b int) int { return a + b },
@@ -136,7 +138,7 @@ func (p *Page) Chips() []chipGroup {
 	if p.State.Requests == 0 {
 		return nil
 	}
-	return newChips(p.Query, p.box.History.MarkNames())
+	return newChips(p.Query, p.box.History.Keys())
 }
 
 // Suggestions returns the terms that the search field offers. Lists of records take only words.
@@ -144,11 +146,8 @@ func (p *Page) Suggestions() []string {
 	if p.Origin != "" {
 		return nil
 	}
-	return suggestions(p.box.History, p.box.Records)
+	return suggestions(p.box.History.Keys())
 }
-
-// Terms are links that remove a term from the search.
-func (p *Page) Terms() []chip { return termLinks(p.ListPath(), p.Query) }
 
 // Setup returns what points a program at the sandbox.
 func (p *Page) Setup() Snippet {

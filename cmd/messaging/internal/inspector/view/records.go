@@ -3,8 +3,6 @@ package view
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"strconv"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
@@ -28,8 +26,8 @@ type RecordDetail struct {
 	Rows     []Row    // of a customer: the latest requests, with those that were not carried out
 	Searches []string // for all of them
 	Devices  []fake.Device
-	More     int // how many devices are not shown
-	Trigger  []Snippet
+	More     int     // how many devices are not shown
+	Trigger  Snippet // of an event
 }
 
 // customerRows is how many requests the page of a customer shows.
@@ -54,8 +52,8 @@ func NewRecordDetail(store *history.Store, record records.Record) *RecordDetail 
 		d.Devices = firstRows(model.Devices)
 		d.More = len(model.Devices) - len(d.Devices)
 	case messaging.Event:
-		d.Trigger = []Snippet{{"Trigger it from a shell", postCode(`"$MESSAGING_BASE_URL`+service.TriggerEvent.Path+`"`,
-			`"X-Authorization: $MESSAGING_API_KEY"`, triggerBody(model))}, {"Trigger it in Go", triggerCode(model)}}
+		d.Trigger = Snippet{"Trigger it from a shell", postCode(`"$MESSAGING_BASE_URL`+service.TriggerEvent.Path+`"`,
+			`"X-Authorization: $MESSAGING_API_KEY"`, triggerBody(model))}
 	}
 	return d
 }
@@ -82,15 +80,4 @@ func triggerBody(e messaging.Event) string {
 	}
 	body, _ := json.MarshalIndent(map[string]any{"event_id": e.ID, "payload": payload}, "", "  ") // texts and numbers
 	return string(body)
-}
-
-// triggerCode returns Go code that triggers an event.
-func triggerCode(e messaging.Event) string {
-	values := ""
-	for _, p := range e.Parameters {
-		value := map[messaging.ParameterType]string{messaging.ParameterNumeric: "1", messaging.ParameterTimestamp: "time.Now()"}[p.Type]
-		values += fmt.Sprintf("\t\t%s: %s,\n", strconv.Quote(p.Name), cmp.Or(value, `"…"`))
-	}
-	return fmt.Sprintf("_, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{\n\tEventID: %q,\n"+
-		"\tEmail:   \"ada@example.com\",\n\tValues: map[string]any{\n%s\t},\n})", e.ID, values)
 }

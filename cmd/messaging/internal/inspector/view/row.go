@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,6 @@ type Row struct {
 	*history.Entry
 	Icon     string // of the operation
 	Title    string // what people look for
-	End      string // of a long path, which a narrow row keeps, or ""
 	Failure  string // why it failed
 	Op, Who  string
 	Query    string // of the URL, cut
@@ -34,13 +34,8 @@ type Row struct {
 	Later    int   // how many attempts after it a search does not find
 	// Begins is the mark after which the row is the first of the list, or nil.
 	Begins *history.Mark
-	// Date is that of a row without lines between the days, unless it is today. Next is the
-	// date of the older row, if that is another one.
-	Date, Next string
+	Date   string // unless it is today
 }
-
-// maxPathEnd is how many characters at the end of a path are never cut off, since paths often begin alike.
-const maxPathEnd = 10
 
 // maxRowQuery is how many characters of a query are in a row.
 const maxRowQuery = 60
@@ -48,16 +43,14 @@ const maxRowQuery = 60
 // NewRow returns the row of a request, with the URL of its page.
 func NewRow(e *history.Entry) Row {
 	r := Row{Entry: e, Icon: icon(e), Title: title(e), Failure: failure(e), Who: about(e), Outcome: OutcomeTag(e), Badges: badges(e),
-		Query: readableQuery(e, maxRowQuery), Href: fmt.Sprintf("/requests/%d", e.Number)}
+		Href: fmt.Sprintf("/requests/%d", e.Number)}
+	query, _ := url.QueryUnescape(e.Request.Query.Encode()) // it was just escaped
+	r.Query = words.Shortened(prefixed("?", query), maxRowQuery)
 	if date := words.Date(e.At); date != words.Date(time.Now()) {
 		r.Date = date
 	}
 	if op := operation(e); op != r.Title {
 		r.Op = op
-	}
-	if runes := []rune(r.Title); e.Op == "" && len(runes) > 2*maxPathEnd {
-		at := len(runes) - maxPathEnd
-		r.Title, r.End = string(runes[:at]), string(runes[at:])
 	}
 	return r
 }
@@ -189,16 +182,13 @@ func about(e *history.Entry) string {
 	switch {
 	case e.Kind == history.Event:
 		return words.Count(e.Parameters, "parameter")
-	case e.IsRead() && e.Status == http.StatusOK:
-		return listed(e)
 	case e.Op == service.TriggerEvent.Name:
 		return joined(append(slices.Clone(e.Names), firstValues(e))...)
 	}
 	return prefixed("to ", recipients(e))
 }
 
-// firstValues returns some values of a trigger, which tell it from others of the same event and
-// customer. Those that were skipped come first.
+// firstValues returns some values of a trigger, which tell it from others of the same event and customer.
 func firstValues(e *history.Entry) string {
 	const most, longest = 2, 28
 	if len(e.Request.Body) > maxTitled {
@@ -207,18 +197,14 @@ func firstValues(e *history.Entry) string {
 	payload := e.Payload()
 	delete(payload, "email")
 	delete(payload, "customer")
-	names := sortedKeys(payload)
-	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(map[bool]int{true: 1}[e.Skips(b)], map[bool]int{true: 1}[e.Skips(a)])
-	})
 	var values []string
-	for _, name := range names {
+	for _, name := range sortedKeys(payload) {
 		value := string(payload[name])
 		if unquoted := ""; json.Unmarshal(payload[name], &unquoted) == nil {
 			value = unquoted
 		}
 		if value != "" && len(values) < most {
-			values = append(values, name+" "+clipped(value, longest))
+			values = append(values, name+" "+words.Shortened(value, longest))
 		}
 	}
 	return joined(values...)
@@ -243,33 +229,4 @@ func recipients(e *history.Entry) string {
 		parts = append(parts, words.Count(e.SegmentCount, "segment"))
 	}
 	return strings.Join(parts, " and ")
-}
-
-// listed returns the size of a page, from its response.
-func listed(e *history.Entry) string {
-	type page struct {
-		Data json.RawMessage
-		Meta struct {
-			HasNext bool `json:"has_next_page"`
-			HasPrev bool `json:"has_prev_page"`
-		}
-	}
-	var body page
-	if len(e.ResponseBody) > maxShown || json.Unmarshal(e.ResponseBody, &body) != nil {
-		return ""
-	}
-	if inner := new(page); json.Unmarshal(body.Data, inner) == nil { // customers: the page is one level deeper
-		body = *inner
-	}
-	var rows []json.RawMessage
-	if json.Unmarshal(body.Data, &rows) != nil {
-		return ""
-	}
-	text := words.Count(len(rows), "row")
-	if body.Meta.HasNext {
-		text += ", more follow"
-	} else if body.Meta.HasPrev {
-		text += ", the last page"
-	}
-	return text
 }

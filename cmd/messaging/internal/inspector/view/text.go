@@ -52,14 +52,6 @@ func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), " · ")
 }
 
-// clipped returns a text that ends after some characters.
-func clipped(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return strings.TrimSpace(string(runes[:most-1])) + "…"
-	}
-	return text
-}
-
 // cut returns the beginning of a text that a page can show.
 func cut(text string) string {
 	if len(text) <= maxShown {
