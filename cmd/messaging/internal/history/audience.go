@@ -31,20 +31,15 @@ func (a *Audience) add(name string) {
 	}
 }
 
-func (a *Audience) addSegment(name string) {
-	if a.SegmentCount++; len(a.Segments) < maxSegments {
-		a.Segments = append(a.Segments, clip(name))
-	}
-}
-
 func audienceOf(everyone bool, recipients []fake.Recipient) Audience {
 	a := Audience{Everyone: everyone}
 	for _, r := range recipients {
 		for i := range r.Customers {
 			a.add(nameOf(&r.Customers[i]))
 		}
-		for _, segment := range r.Segments {
-			a.addSegment(segment)
+		a.SegmentCount += len(r.Segments)
+		for _, segment := range r.Segments[:min(len(r.Segments), maxSegments-len(a.Segments))] {
+			a.Segments = append(a.Segments, clip(segment))
 		}
 	}
 	return a
@@ -69,22 +64,12 @@ func clip(text string) string {
 	return strings.ToValidUTF8(strings.Clone(text[:maxClip]), "")
 }
 
-// readRecipients reads the recipients, of which a single one can be sent without an array.
-func (a *Audience) readRecipients(sent json.RawMessage) {
-	type recipient struct{ Customers, Segments []json.RawMessage }
-	all := read[[]recipient](sent)
+// readRecipients reads recipients as far as they have the type. A single one can be sent without an array.
+func readRecipients(sent json.RawMessage) []fake.Recipient {
 	if len(sent) > 0 && sent[0] == '{' {
-		all = []recipient{read[recipient](sent)}
+		return []fake.Recipient{read[fake.Recipient](sent)}
 	}
-	for _, r := range all {
-		for _, sent := range r.Customers {
-			customer := read[fake.CustomerParams](sent)
-			a.add(nameOf(&customer))
-		}
-		for _, segment := range r.Segments {
-			a.addSegment(read[string](segment))
-		}
-	}
+	return read[[]fake.Recipient](sent)
 }
 
 // read decodes a value as far as it has the type.

@@ -132,26 +132,28 @@ func (e *Entry) readRefused(eventName func(id string) string) {
 		return
 	}
 	body := read[struct {
-		Subject, Name, Recipients, Payload json.RawMessage
-		EventID                            json.RawMessage `json:"event_id"`
-		AllCustomers                       json.RawMessage `json:"all_customers"`
+		Subject, Name string
+		EventID       string          `json:"event_id"`
+		AllCustomers  bool            `json:"all_customers"`
+		Recipients    json.RawMessage // one, or several
+		Payload       struct {
+			Email    string
+			Customer fake.CustomerParams
+		}
 	}](e.Request.Body)
-	e.Subject = clip(read[string](body.Subject))
+	e.Subject = clip(body.Subject)
 	switch e.Op {
 	case service.SendEmailBroadcast.Name, service.SendPushBroadcast.Name:
-		e.Everyone = read[bool](body.AllCustomers)
-		e.readRecipients(body.Recipients)
+		e.Audience = audienceOf(body.AllCustomers, readRecipients(body.Recipients))
 	case service.TriggerEvent.Name:
-		if e.EventID = clip(read[string](body.EventID)); e.EventID != "" && eventName != nil {
+		if e.EventID = clip(body.EventID); e.EventID != "" && eventName != nil {
 			e.EventName = clip(eventName(e.EventID))
 		}
-		payload := read[struct{ Email, Customer json.RawMessage }](body.Payload)
-		customer := read[fake.CustomerParams](payload.Customer)
-		if name := cmp.Or(read[string](payload.Email), nameOf(&customer)); name != "" {
+		if name := cmp.Or(body.Payload.Email, nameOf(&body.Payload.Customer)); name != "" {
 			e.add(name)
 		}
 	case service.CreateEvent.Name:
-		e.EventName = clip(read[string](body.Name))
+		e.EventName = clip(body.Name)
 	}
 }
 

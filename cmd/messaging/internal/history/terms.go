@@ -49,10 +49,12 @@ var Keys = []Term{
 			}, nil
 		}},
 	{"since", "since:5m", "requests of the last 5 minutes", []string{"5m"}, parseSince},
-	{"fault", "fault:answer_lost", "part of the kind of the fault, or any", append([]string{"any"}, fake.FaultKinds...), func(value string) (func(*Entry) bool, error) {
+	{"fault", "fault:answer_lost", "part of the kind of the fault, or any", faults, func(value string) (func(*Entry) bool, error) {
 		return func(e *Entry) bool { return e.Fault != "" && (value == "any" || containsFold(e.Fault, value)) }, nil
 	}},
 }
+
+var faults = append([]string{"any"}, fake.FaultKinds...)
 
 func operations() (names []string) {
 	for op := range service.Served() {

@@ -3,7 +3,6 @@ package inspector
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
@@ -34,7 +33,7 @@ func (in *Inspector) newMissed(p waitParams, matched int) missed {
 	m := missed{Seen: len(entries), Matched: matched, Dropped: !complete, Differs: []string{}}
 	nearest := (*history.Entry)(nil)
 	for _, e := range slices.Backward(entries[max(0, len(entries)-maxCompared):]) {
-		if differs := p.query.Differs(e); len(differs) > 0 && (nearest == nil || distance(differs) < distance(m.Differs)) {
+		if differs := p.query.Differs(e); len(differs) > 0 && (nearest == nil || len(differs) < len(m.Differs)) {
 			nearest, m.Differs = e, differs
 		}
 	}
@@ -56,20 +55,6 @@ func (in *Inspector) newMissed(p waitParams, matched int) missed {
 		m.Error += fmt.Sprintf("; %s: %s, which does not match %s", which, describeItem(nearest), words.List(m.Differs, "or"))
 	}
 	return m
-}
-
-// distance returns how far a request is from a search. What a search excludes is less than what it is for, which few
-// requests have.
-func distance(differs []string) (n int) {
-	const muchMore = 1000
-	for _, term := range differs {
-		if strings.HasPrefix(term, "-") {
-			n++
-		} else {
-			n += muchMore
-		}
-	}
-	return n
 }
 
 func wantedOf(p waitParams, matched int) string {

@@ -11,25 +11,23 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // comparison is that of a request with another one, by lines.
 type comparison struct {
 	Number   int
-	With     int       // what was asked for, or 0
-	Previous int       // what it is compared with, or 0
-	Which    string    // why it is that one, if nobody has asked for it
-	Lines    []part    // the class is "add", "del", "skip" or ""
-	Alike    string    // says that the requests do not differ, or only in how they are written
-	Others   []Snippet // requests to compare with: their numbers and what they are
+	With     int    // what was asked for, or 0
+	Previous int    // what it is compared with, or 0
+	Which    string // why it is that one, if nobody has asked for it
+	Lines    []part // the class is "add", "del", "skip" or ""
+	Alike    string // says that the requests do not differ, or only in how they are written
 	TooLong  bool
 }
 
 // compare compares a request with another one, or else with the one that it repeats, or of which it may be a duplicate, or with
 // the previous one like it.
 func compare(store *history.Store, e *history.Entry, with int) comparison {
-	view := comparison{Number: e.Number, With: with, Others: others(store, e)}
+	view := comparison{Number: e.Number, With: with}
 	other, which := other(store, e, with)
 	if other == nil {
 		return view
@@ -87,19 +85,6 @@ func other(store *history.Store, e *history.Entry, with int) (other *history.Ent
 	return nil, ""
 }
 
-// maxOthers is how many requests a page offers for a comparison. Others can be named by
-// their number.
-const maxOthers = 50
-
-// others returns the latest requests but one.
-func others(store *history.Store, e *history.Entry) (list []Snippet) {
-	found, _ := store.Find(history.Query{}.And(func(o *history.Entry) bool { return o != e }), 0, maxOthers)
-	for _, o := range found {
-		list = append(list, Snippet{fmt.Sprint(o.Number), fmt.Sprintf("%s, %s, %s", title(o), OutcomeTag(o).Text, words.Time(o.At))})
-	}
-	return list
-}
-
 // isAlike reports whether two requests differ in nothing but white space and the order of keys.
 func isAlike(a, b *history.Entry) bool {
 	if max(len(a.Request.Body), len(b.Request.Body)) > maxShown {
@@ -123,52 +108,30 @@ func requestText(e *history.Entry) string {
 	return b.String() + bodyText(e.Request.Body)
 }
 
-// bodyText returns a body as lines that people can compare. In JSON, the keys are sorted,
-// since their order means nothing, there are no commas, so that a new last member changes no
-// other line, and a text of several lines is shown as lines.
+// bodyText returns a body as lines that people can compare, in which every character can be seen. In JSON, the keys are
+// sorted, since their order means nothing, there are no commas, so that a new last member changes no other line, and a text
+// of several lines is shown as lines.
 func bodyText(body []byte) string {
 	text := validText(body)
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	var value any
-	if !json.Valid([]byte(text)) || decoder.Decode(&value) != nil {
-		return visibleLines(text, "")
-	}
-	sorted, _ := json.Marshal(value) // it was read from JSON
-	lines, ok := jsonLines(sorted, nil)
-	if !ok { // it is too long or too deep
-		return visibleLines(text, "")
+	_, isJSON := jsonLines(body, nil) // or it is too long or too deep
+	if isJSON {
+		var value any
+		decoder := json.NewDecoder(bytes.NewReader(body))
+		decoder.UseNumber()
+		_ = decoder.Decode(&value) // it is valid
+		var indented bytes.Buffer
+		_ = json.Indent(&indented, encode(value), "", "  ")
+		text = indented.String()
 	}
 	var b strings.Builder
-	for _, line := range lines {
-		b.WriteString(line.Indent())
-		for i, p := range line.Parts {
-			switch {
-			case p.Class == "s":
-				b.WriteString(textLines(p.Text, line.Indent()+"  "))
-			case i < len(line.Parts)-1 || p.Text != ",":
-				b.WriteString(p.Text)
-			}
+	for line := range strings.Lines(text) {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		if isJSON {
+			line = strings.ReplaceAll(strings.TrimRight(line, ",\n"), `\n`, "\n")
 		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// textLines returns a text of JSON in several lines below its key, if it has several.
-func textLines(quoted, indent string) string {
-	var text string
-	if json.Unmarshal([]byte(quoted), &text) != nil || len(mail.Lines(text)) < 2 {
-		return quoted
-	}
-	return strings.TrimSuffix("\n"+visibleLines(text, indent), "\n")
-}
-
-// visibleLines returns a text as lines, in which every character can be seen.
-func visibleLines(text, indent string) string {
-	var b strings.Builder
-	for _, line := range mail.Lines(text) {
-		b.WriteString(indent + visible.Prose(line) + "\n")
+		for _, part := range mail.Lines(line) {
+			b.WriteString(indent + visible.Prose(part) + "\n")
+		}
 	}
 	return b.String()
 }
