@@ -209,5 +209,6 @@ func TestAComparisonShowsWhatCannotBeSeen(t *testing.T) {
 	f := start(t, records.Demo())
 	f.send("POST", "/v1/events", `{"name":"one\ntwo\u202ethree"}`)
 	f.send("POST", "/v1/events", `{"name":"one\ntwothree","z":[],"y":{},"x":1.50,"w":null}`)
-	f.shows("/requests/2?tab=diff", "!\u202e", "&#34;w&#34;: null<", "&#34;x&#34;: 1.50<", "&#34;y&#34;: {}<", "&#34;z&#34;: []<", "&#34;name&#34;: &#34;one<", "  two")
+	f.shows("/requests/2?tab=diff", "!\u202e",
+		"&#34;w&#34;: null<", "&#34;x&#34;: 1.50<", "&#34;y&#34;: {}<", "&#34;z&#34;: []<", "&#34;name&#34;: &#34;one<", "  two")
 }
