@@ -111,6 +111,10 @@ func TestABadRowSaysWhereAndWhy(t *testing.T) {
 		"line 7: the row needs an email or a customer_id",
 		email + `"order":"1","parcels":2}}`,
 	}, bodies(t, fileOf(t, "a.csv", text, nil, "id")))
+	for _, found := range bodies(t, fileOf(t, "a.csv", "email,order\n\"a@example.com,b@example.com\",1\na@example.com;b@example.com,1\n",
+		nil, "")) {
+		assert.Contains(t, found, "(email): must be an email address", "a row is one recipient")
+	}
 	assert.Equal(t, []string{
 		`line 1 (email): must be a text`,
 		`line 2 (color): "color" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, first_name, ` +
@@ -162,29 +166,6 @@ func open(t *testing.T) (*outbox.Outbox[outbox.SQLTx], Lookup) {
 	}
 }
 
-func TestAnImportThatWasStoppedGoesOn(t *testing.T) {
-	text := "email,order\n"
-	for i := range 5000 {
-		text += fmt.Sprintf("a%d@example.com,%d\nbroken,1\n", i, i)
-	}
-	file := fileOf(t, "a.csv", text, nil, "")
-	o, _ := open(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	_, err := file.Import(ctx, o, func(done int) {
-		if done == 3000 {
-			cancel()
-		}
-	})
-	require.ErrorIs(t, err, context.Canceled)
-	again, err := file.Import(t.Context(), o, func(int) {})
-	require.NoError(t, err)
-	assert.Equal(t, 5000, again.Added+again.Present)
-	assert.Positive(t, again.Present)
-	counts, err := o.Counts(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, 5000, counts.Pending)
-}
-
 // keys returns the keys of a file.
 func keys(t *testing.T, f *File) (found []string) {
 	t.Helper()
@@ -218,16 +199,6 @@ func TestTheKeyOfARowIsTheHashOfItsRequest(t *testing.T) {
 {"email":"a@example.com","order":"1","parcels":2.0}`, nil, ""))
 	slices.Sort(others)
 	assert.Len(t, slices.Compact(others), 9)
-}
-
-func TestARowIsOneRecipient(t *testing.T) {
-	file := fileOf(t, "a.csv", "email,order\n\"a@example.com,b@example.com\",1\na@example.com;b@example.com,1\n", nil, "")
-	for _, found := range bodies(t, file) {
-		assert.Contains(t, found, "(email): must be an email address")
-	}
-	assert.Equal(t, []string{`{"event_id":"5eed0000-0000-4000-8000-000000000001","payload":{"customer":{"customer_id":"c1,c2"},"order":"1"}}`},
-		bodies(t, fileOf(t, "a.csv", "customer_id,order\n\"c1,c2\",1\n", nil, "")), "it is one id")
-	assert.Len(t, bodies(t, fileOf(t, "a.csv", "customer_id,email,phone_no,order\nc1,a@example.com,+15550100,1\n", nil, "")), 1)
 }
 
 func TestAPlanLooksIntoTheOutbox(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,7 @@ of the request, and equal rows are one trigger.`,
 	f.StringVar(&flags.keyColumn, "key-column", "", "the `column` with a key that names each trigger, such as an order number")
 	f.BoolVar(&flags.skipBadRows, "skip-bad-rows", false, "leave out the rows that cannot be used; the plan shows them")
 	f.IntVar(&flags.maxRecipients, "max-recipients", 0, "the largest number of rows; default: the limit of the profile")
+	_, _ = cmd.MarkFlagRequired("from"), cmd.MarkFlagRequired("event") // the flags exist
 	flags.confirm.Add(f)
 	flags.printsOf(cmd, &flags.confirm, output.FieldsOf(map[string]int{"added": 0, "present": 0, "skipped": 0}))
 	return cmd
@@ -126,12 +128,7 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 
 // check returns what --map says of each column.
 func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
-	switch {
-	case flags.from == "":
-		return nil, exit.With(exit.Usage, "--from is missing")
-	case flags.event == "":
-		return nil, exit.With(exit.Usage, "--event is missing")
-	case cmd.Flags().Changed("max-recipients") && flags.maxRecipients < 1:
+	if cmd.Flags().Changed("max-recipients") && flags.maxRecipients < 1 {
 		return nil, exit.With(exit.Usage, "--max-recipients must be at least 1")
 	}
 	renamed := map[string]string{}
@@ -288,10 +285,6 @@ func (flags *importFlags) plan(ctx context.Context, file *bulk.File, p *bulk.Pla
 
 // refusal returns an error for a plan that cannot be carried out.
 func (flags *importFlags) refusal(p *bulk.Plan) error {
-	limit := flags.service.MaxRecipients
-	if flags.maxRecipients > 0 {
-		limit = flags.maxRecipients
-	}
 	switch {
 	case p.Bad.Count > 0 && !flags.skipBadRows:
 		return exit.With(exit.Usage, "%s\nnothing was imported; correct the file, or pass --skip-bad-rows to leave these rows out",
@@ -301,11 +294,8 @@ func (flags *importFlags) refusal(p *bulk.Plan) error {
 	case p.Conflicts.Count > 0:
 		return exit.With(exit.Invalid, "%s: %s with a key that has other content:%s\nnothing was imported; correct them, or give them other "+
 			"keys", flags.title(), words.Count(p.Conflicts.Count, "row"), &p.Conflicts)
-	case p.New() > limit:
-		return exit.With(exit.Usage, "%s rows exceed the limit of %s recipients; if that is what you want, pass --max-recipients %d",
-			words.Thousands(p.New()), words.Thousands(limit), p.New())
 	}
-	return nil
+	return checkLimit(p.New(), cmp.Or(flags.maxRecipients, flags.service.MaxRecipients), fmt.Sprintf("; --max-recipients %d allows them", p.New()))
 }
 
 func (flags *importFlags) badRows(p *bulk.Plan) string {
@@ -320,7 +310,7 @@ func (flags *importFlags) add(ctx context.Context, file *bulk.File, plan *bulk.P
 		return err
 	}
 	defer opened.Close()
-	if _, err := opened.Claim(ctx, ledger.Source{Service: flags.service.Identity(), Kind: string(flags.service.Kind),
+	if err := opened.Claim(ctx, ledger.Source{Service: flags.service.Identity(), Kind: string(flags.service.Kind),
 		KeyColumn: flags.keyColumn}); err != nil {
 		return err
 	}

@@ -103,24 +103,18 @@ func (o Options) lock() (unlock func(), err error) {
 	if info, err := os.Stat(filepath.Dir(o.To)); err != nil || !info.IsDir() {
 		return nil, usage("the folder %s does not exist", filepath.Dir(o.To))
 	}
-	for {
-		lock := flock.New(o.To+".lock", flock.SetPermissions(0o600))
-		held, err := lock.TryLock()
-		switch {
-		case err != nil:
-			return nil, err
-		case !held:
-			return nil, errors.Join(usage("another export to %s is running", o.To), lock.Close())
-		case isCurrent(lock):
-			return func() {
-				_ = os.Remove(lock.Path()) // the lock of a process that is gone is free, so a file that stays is in nobody's way
-				_ = lock.Close()
-			}, nil
-		}
-		if err := lock.Close(); err != nil {
-			return nil, err
-		}
+	lock := flock.New(o.To+".lock", flock.SetPermissions(0o600))
+	held, err := lock.TryLock()
+	if err == nil && (!held || !isCurrent(lock)) {
+		err = usage("another export to %s is running", o.To)
 	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return func() {
+		_ = os.Remove(lock.Path()) // the lock of a process that is gone is free, so a file that stays is in nobody's way
+		_ = lock.Close()
+	}, nil
 }
 
 // isCurrent reports whether a lock is on the file that others would lock. An export that

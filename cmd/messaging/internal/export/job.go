@@ -196,9 +196,6 @@ func (j *job) finish() error {
 		return j.close()
 	}
 	place, err := files.Find(j.options.To)
-	if err == nil && !j.options.Overwrite && place.Exists {
-		err = usage("%s was created in the meantime; the rows are in %s", j.options.To, j.part.Name())
-	}
 	if err != nil {
 		return errors.Join(err, j.close())
 	}

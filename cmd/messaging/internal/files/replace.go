@@ -19,27 +19,21 @@ type Place struct {
 
 // Find returns the place that a path names. The file does not need to exist, its folder does.
 func Find(path string) (Place, error) {
-	for range 40 { // as many links as Linux follows
-		info, err := os.Lstat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return Place{Path: path, Mode: 0o600}, nil
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, isLink := os.Readlink(path); isLink == nil {
+			return Place{}, err // a link to nothing
 		}
-		if err != nil {
-			return Place{}, err
-		}
-		if info.Mode().Type() != fs.ModeSymlink {
-			return Place{path, true, info.Mode()}, nil
-		}
-		target, err := os.Readlink(path)
-		if err != nil {
-			return Place{}, err
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
-		}
-		path = target
+		return Place{Path: path, Mode: 0o600}, nil
 	}
-	return Place{}, &fs.PathError{Op: "open", Path: path, Err: errors.New("too many links")}
+	if err != nil {
+		return Place{}, err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return Place{}, err
+	}
+	return Place{real, true, info.Mode()}, nil
 }
 
 // IsStream reports whether there is no regular file that could be replaced, but a pipe or a device. It has to be written
@@ -58,16 +52,11 @@ func (p Place) Put(complete *os.File) error {
 	if err := os.Rename(complete.Name(), p.Path); err != nil {
 		return err
 	}
-	SyncFolder(filepath.Dir(p.Path))
-	return nil
-}
-
-// SyncFolder makes the new names in a folder durable, where the system can do that.
-func SyncFolder(path string) {
-	if folder, err := os.Open(path); err == nil {
-		_ = folder.Sync()
+	if folder, err := os.Open(filepath.Dir(p.Path)); err == nil {
+		_ = folder.Sync() // makes the name durable, where the system can do that
 		_ = folder.Close()
 	}
+	return nil
 }
 
 // Replace writes a file as a whole, or not at all.

@@ -47,8 +47,6 @@ type Address struct{ path, database string }
 func Find(path string, env folders.LookupEnv) (Address, error) {
 	database, _ := env(Variable)
 	switch {
-	case path != "" && strings.TrimSpace(path) == "":
-		return Address{}, exit.With(exit.Usage, "--ledger is blank; is a variable not set?")
 	case path == ":memory:" || strings.HasPrefix(path, "file:"):
 		return Address{}, exit.With(exit.Usage,
 			"--ledger %s must be the path of a file: what is only in memory is forgotten, and sent again", path)

@@ -33,9 +33,8 @@ func (l *Ledger) Source(ctx context.Context) (s Source, ok bool, err error) {
 	return s, ok, nil
 }
 
-// Claim writes the source of an outbox that has none, and returns the one that it has now: another import may have been
-// faster.
-func (l *Ledger) Claim(ctx context.Context, s Source) (Source, error) {
+// Claim writes the source of an outbox that has none. Another import may have been faster.
+func (l *Ledger) Claim(ctx context.Context, s Source) error {
 	values := "?, ?, ?"
 	if !l.isFile {
 		values = "$1, $2, $3"
@@ -47,8 +46,7 @@ func (l *Ledger) Claim(ctx context.Context, s Source) (Source, error) {
 			`) ON CONFLICT DO NOTHING`, s.Service, s.Kind, s.KeyColumn)
 	}
 	if err != nil {
-		return s, fmt.Errorf("outbox: write the service of its entries: %w", err)
+		return fmt.Errorf("outbox: write the service of its entries: %w", err)
 	}
-	now, _, err := l.Source(ctx)
-	return now, err
+	return nil
 }

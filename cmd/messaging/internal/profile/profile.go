@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 
 	"golang.org/x/time/rate"
@@ -111,7 +110,7 @@ func resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service,
 
 // isAt reports whether a URL and a key, as "sandbox env" prints them, are those of the service.
 func (s *Service) isAt(ctx context.Context, baseURL, key string) bool {
-	own, err := s.Key(ctx)
+	own, err := s.key(ctx)
 	return err == nil && strings.TrimSuffix(baseURL, "/") == s.BaseURL && key == own
 }
 
@@ -192,9 +191,6 @@ func (s *Service) Title() string {
 	return s.Name + " (" + string(s.Kind) + ")"
 }
 
-// Key returns the API key.
-func (s *Service) Key(ctx context.Context) (string, error) { return s.key(ctx) }
-
 // Pin reads the key, so that it is known before anything is sent, and the start of a sandbox on this machine: a sandbox that was
 // started again is another service. A sandbox whose inspector is not found has no start.
 func (s *Service) Pin(ctx context.Context) error {
@@ -217,21 +213,9 @@ func (s *Service) port() string {
 	return port
 }
 
-// Before makes each request of clients that are created later fail, before it is sent, if
-// check returns an error.
-func (s *Service) Before(check func(context.Context) error) {
-	key := s.key
-	s.key = func(ctx context.Context) (string, error) {
-		if err := check(ctx); err != nil {
-			return "", err
-		}
-		return key(ctx)
-	}
-}
-
 // Client returns a client of the service, with its key, its rate and its allowed
 // recipients.
-func (s *Service) Client(opts ...messaging.Option) (*messaging.Client, error) {
+func (s *Service) Client() (*messaging.Client, error) {
 	all := []messaging.Option{messaging.WithKeySource(s.key), messaging.WithUserAgent("messaging-command")}
 	if s.Allow != nil {
 		all = append(all, messaging.WithAllowOnly(s.Allow...))
@@ -239,7 +223,7 @@ func (s *Service) Client(opts ...messaging.Option) (*messaging.Client, error) {
 	if s.Rate > 0 {
 		all = append(all, messaging.WithRateLimiter(rate.NewLimiter(s.Rate, 1)))
 	}
-	client, err := messaging.NewClient(s.BaseURL, "", slices.Concat(all, opts)...)
+	client, err := messaging.NewClient(s.BaseURL, "", all...)
 	if err != nil {
 		return nil, exit.With(exit.Usage, "%s: %w", s.Title(), err)
 	}

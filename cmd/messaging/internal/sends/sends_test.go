@@ -136,20 +136,6 @@ func TestARepeatSupersedesOnlyTheSendThatTheOperatorSaw(t *testing.T) {
 	assert.False(t, r.isBlocked(news))
 }
 
-func TestResolveSettlesASend(t *testing.T) {
-	r := newRecord(t)
-	lost := r.sent(news, Unknown)
-	_, err := r.Settle(t.Context(), lost.ID, Accepted)
-	require.NoError(t, err)
-	assert.True(t, r.isBlocked(news))
-	found, err := r.Settle(t.Context(), lost.ID, NotSent)
-	require.NoError(t, err)
-	assert.Equal(t, NotSent, found.Delivery)
-	assert.False(t, r.isBlocked(news))
-	_, err = r.Settle(t.Context(), "none", NotSent)
-	assert.Equal(t, exit.NotFound, exit.CodeOf(err))
-}
-
 func TestSettledSendsAreForgottenAfter30Days(t *testing.T) {
 	r := newRecord(t)
 	r.sent(news, Accepted)
@@ -201,6 +187,9 @@ func TestARecordThatCannotBeWrittenStopsTheSend(t *testing.T) {
 
 	r = newRecord(t)
 	r.begin(news)
+	info, err := os.Stat(r.Path())
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "it is of its owner alone")
 	lock := flock.New(r.Path() + ".lock")
 	require.NoError(t, lock.Lock())
 	defer lock.Close()
@@ -208,12 +197,4 @@ func TestARecordThatCannotBeWrittenStopsTheSend(t *testing.T) {
 	cancel()
 	_, err = r.Begin(ctx, news, "")
 	assert.Equal(t, exit.Interrupted, exit.CodeOf(err), "%v", err)
-}
-
-func TestTheRecordIsOfItsOwnerAlone(t *testing.T) {
-	r := newRecord(t)
-	r.sent(news, Accepted)
-	info, err := os.Stat(r.Path())
-	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
