@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // pageSize is the number of rows on a page of a list.
@@ -149,4 +151,22 @@ func failed[T any](err error) iter.Seq2[T, error] {
 		var none T
 		yield(none, err)
 	}
+}
+
+// group returns a command that only holds others. A misspelled command, which cobra answers with the help, must not look like success.
+func group(name, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: name, Short: short, Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2,
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return exit.With(exit.Usage, "%s needs one of its commands; see: %[1]s --help", cmd.CommandPath())
+		}
+		hint := "see: " + cmd.CommandPath() + " --help"
+		if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
+			hint = "did you mean " + words.List(meant, "or") + "?"
+		}
+		return exit.With(exit.Usage, "unknown command %q for %q; %s", args[0], cmd.CommandPath(), hint)
+	}
+	cmd.AddCommand(commands...)
+	return cmd
 }

@@ -295,7 +295,8 @@ func (flags *importFlags) refusal(p *bulk.Plan) error {
 		return exit.With(exit.Invalid, "%s: %s with a key that has other content:%s\nnothing was imported; correct them, or give them other "+
 			"keys", flags.title(), words.Count(p.Conflicts.Count, "row"), &p.Conflicts)
 	}
-	return checkLimit(p.New(), cmp.Or(flags.maxRecipients, flags.service.MaxRecipients), fmt.Sprintf("; --max-recipients %d allows them", p.New()))
+	return checkLimit(p.New(), cmp.Or(flags.maxRecipients, flags.service.MaxRecipients),
+		fmt.Sprintf("; --max-recipients %d allows them", p.New()))
 }
 
 func (flags *importFlags) badRows(p *bulk.Plan) string {

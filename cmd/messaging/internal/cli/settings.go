@@ -3,10 +3,15 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -123,4 +128,53 @@ func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code 
 // endsEarly reports whether a code is one of an error before anything is sent, as an interrupt can cause everywhere.
 func endsEarly(code exit.Code) bool {
 	return code == exit.Unexpected || code == exit.Usage || code == exit.NotDone
+}
+
+// sendBegan is set before the first request that the service could carry out, and before a line of the record says
+// that it begins. If the program then ends in the middle, nobody knows what became of it.
+var sendBegan atomic.Bool
+
+// endCode returns the exit code of a program that ends in the middle. The runtime would exit with 2, which says that nothing
+// was sent.
+func endCode() exit.Code {
+	if sendBegan.Load() {
+		return exit.Unknown
+	}
+	return exit.Unexpected
+}
+
+// endAtQuit ends the program at a signal that asks for an end at once.
+func endAtQuit(stderr io.Writer) {
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGQUIT, syscall.SIGABRT)
+	_, _ = fmt.Fprintf(stderr, "messaging: ended by a signal: %v\n", <-quit) // there is nowhere else to report it
+	os.Exit(int(endCode()))
+}
+
+// recoverCode turns a panic into an exit code. The value of the panic could hold a key or an address, and is not shown.
+func recoverCode(code *int, stderr io.Writer) {
+	if recover() == nil {
+		return
+	}
+	_, _ = stderr.Write(debug.Stack()) // there is nowhere else to report it
+	_, _ = fmt.Fprintln(stderr, "messaging: this is a bug of the program; the stack above shows where")
+	*code = int(endCode())
+}
+
+// quoted joins the words of a command for a POSIX shell.
+func quoted(words []string) string {
+	for i, word := range words {
+		words[i] = quoteIfNeeded(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// quoteIfNeeded quotes an argument for a POSIX shell.
+func quoteIfNeeded(argument string) string {
+	if strings.ContainsFunc(argument, func(r rune) bool {
+		return !strings.ContainsRune("-_.:/=@,+", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
+	}
+	return argument
 }

@@ -1,8 +1,13 @@
+// Package confirm shows what a command is about to do, and asks the operator.
 package confirm
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -10,7 +15,58 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
+
+// Plan is what a command is about to do, for people.
+type Plan struct {
+	title string
+	lines [][2]string
+}
+
+// NewPlan returns a plan that begins with the service.
+func NewPlan(title string, s *profile.Service) *Plan {
+	plan := NewOfflinePlan(title)
+	plan.Add("profile", s.Title())
+	plan.Add("host", s.Host)
+	if s.Kind != profile.Sandbox {
+		plan.Add("key", "fingerprint "+s.Account+", from "+s.KeySource)
+	}
+	return plan
+}
+
+// NewOfflinePlan returns a plan of a command that calls no service.
+func NewOfflinePlan(title string) *Plan { return &Plan{title: title} }
+
+// Add adds a line, unless its text is empty.
+func (p *Plan) Add(name, text string) {
+	if text != "" {
+		p.lines = append(p.lines, [2]string{name, text})
+	}
+}
+
+// Show writes the plan to stderr, even with --quiet. Nobody can confirm a plan that could not
+// be written.
+func (p *Plan) Show(printer *output.Printer) error {
+	var text bytes.Buffer
+	to := *printer
+	to.Err = &text
+	to.Title(p.title)
+	for _, line := range p.lines {
+		to.Item(line[0], strings.ReplaceAll(line[1], "\n", " "))
+	}
+	_, err := printer.Err.Write(text.Bytes())
+	return err
+}
+
+// digest identifies exactly what was planned: a service with its key, an operation, and its content.
+func digest(s *profile.Service, operation string, content []byte) string {
+	hash := sha256.New()
+	for _, part := range []string{s.Name, s.Identity(), s.Account, operation, string(content)} {
+		_, _ = hash.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash does not fail
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
 
 // Flags are the flags of a command that asks.
 type Flags struct {
@@ -129,3 +185,38 @@ func ask(ctx context.Context, p *output.Printer, plan *Plan, question, answer st
 }
 
 func isYes(text string) bool { return strings.EqualFold(text, "y") || strings.EqualFold(text, "yes") }
+
+// Expect is the flag with which a script confirms a decision about entries: it knows how many there are.
+type Expect struct {
+	count int
+	set   *pflag.FlagSet
+}
+
+// Add adds the flag.
+func (e *Expect) Add(set *pflag.FlagSet) {
+	e.set = set
+	set.IntVar(&e.count, "expect", 0, "do not ask, and change nothing unless there are `n` entries")
+}
+
+// Decide shows the plan, and returns an error unless the operator agrees on the terminal, or --expect is the number of
+// entries.
+func (e *Expect) Decide(ctx context.Context, p *output.Printer, plan *Plan, count int, question string, typed bool) error {
+	if err := plan.Show(p); err != nil {
+		return exit.With(exit.Usage, "nothing was changed: the plan could not be shown: %w", err)
+	}
+	if e.set.Changed("expect") {
+		if e.count != count {
+			return exit.With(exit.Usage, "nothing was changed: --expect is %d, but there are %d", e.count, count)
+		}
+		return nil
+	}
+	if checkTerminal() != nil {
+		return exit.With(exit.Usage, "nothing was changed: %s, and no terminal to confirm it; in a script, pass --expect with the number "+
+			"that you expect", words.Entries(count))
+	}
+	answer := ""
+	if typed {
+		answer = strconv.Itoa(count)
+	}
+	return ask(ctx, p, plan, question, answer)
+}

@@ -2,11 +2,15 @@ package export
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -14,7 +18,207 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
+
+// job is what an export writes to, and how far it is.
+type job struct {
+	options  Options
+	to       io.Writer
+	part     *os.File // to, unless it is stdout
+	resume   *os.File // nil for a stream
+	size     int64    // of what was written
+	cursor   string   // where this run begins
+	seen     map[id]struct{}
+	fresh    []byte // the ids since the last checkpoint
+	progress Progress
+	last     time.Time // of the last checkpoint
+}
+
+// id is the beginning of the sha256 of what identifies a record. It is long enough that two of them are not equal by chance.
+type id [12]byte
+
+// checkpoint is a line of the .resume file, after the first: it says what a later run must have in common. The first Bytes
+// bytes of the .part file are the rows before the page at Cursor. IDs are those since the line before.
+type checkpoint struct {
+	Cursor   string `json:"cursor"`
+	Bytes    int64  `json:"bytes"`
+	Rows     int    `json:"rows"`
+	Repeated int    `json:"repeated"`
+	IDs      []byte `json:"ids"`
+}
+
+// openStream returns the job of stdout, a pipe or a device.
+func openStream(o Options) (j *job, err error) {
+	if o.Resume {
+		return nil, usage("%s is no file that could be resumed", o.To)
+	}
+	j = &job{options: o, to: o.Stdout, seen: map[id]struct{}{}, last: time.Now()}
+	if o.Stdout == nil {
+		j.part, err = os.OpenFile(o.To, os.O_WRONLY, 0)
+		j.to = j.part
+	}
+	return j, err
+}
+
+// openFiles creates the files of an export, or opens those of one that was stopped.
+func openFiles(records string, o Options) (j *job, err error) {
+	j = &job{options: o, seen: map[id]struct{}{}, last: time.Now()}
+	flags := os.O_RDWR | os.O_CREATE
+	if !o.Resume {
+		flags |= os.O_TRUNC
+	}
+	if j.resume, err = os.OpenFile(o.resumePath(), flags, 0o600); err != nil {
+		return nil, err
+	}
+	if j.part, err = os.OpenFile(o.partPath(), flags, 0o600); err != nil {
+		return nil, errors.Join(err, j.resume.Close())
+	}
+	j.to = j.part
+	if o.Resume {
+		err = j.load(o.describe(records))
+	} else {
+		err = j.record(o.describe(records))
+	}
+	if err != nil {
+		return nil, errors.Join(err, j.close())
+	}
+	return j, nil
+}
+
+// describe says what an export and a run that resumes it must have in common.
+func (o Options) describe(records string) string {
+	what := records + " of " + o.Service + " as " + string(o.Format)
+	if o.Columns != nil {
+		what += " with the columns " + strings.Join(o.Columns, ",")
+	}
+	if o.SpreadsheetSafe {
+		what += " for spreadsheets"
+	}
+	return what
+}
+
+// load reads the .resume file, and cuts both files back to the last checkpoint.
+func (j *job) load(now string) error {
+	decoder := json.NewDecoder(j.resume)
+	var began string
+	if err := decoder.Decode(&began); err != nil {
+		return usage("%s holds no checkpoint; pass --overwrite to start again", j.resume.Name())
+	}
+	if began != now {
+		return usage("the unfinished export is of %s, and this one is of %s; repeat the first command with --resume, or pass --overwrite "+
+			"to start again", began, now)
+	}
+	var last, next checkpoint
+	valid := decoder.InputOffset()
+	for decoder.Decode(&next) == nil { // until the end, or a line that was cut off
+		last, valid = next, decoder.InputOffset()
+		for ids := next.IDs; len(ids) >= len(id{}); ids = ids[len(id{}):] {
+			j.seen[id(ids)] = struct{}{}
+		}
+	}
+	j.cursor, j.size = last.Cursor, last.Bytes
+	j.progress = Progress{Rows: last.Rows, Resumed: last.Rows, Repeated: last.Repeated}
+	return errors.Join(cut(j.resume, valid), cut(j.part, last.Bytes))
+}
+
+// cut shortens a file, and goes to its end.
+func cut(file *os.File, size int64) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() < size {
+		return usage("%s has %d bytes, but %d were written; pass --overwrite to start again", file.Name(), info.Size(), size)
+	}
+	if err := file.Truncate(size); err != nil {
+		return err
+	}
+	_, err = file.Seek(size, io.SeekStart)
+	return err
+}
+
+// isNew reports whether no record with this id was exported, and remembers it.
+func (j *job) isNew(name string) bool {
+	sum := sha256.Sum256([]byte(name))
+	before := len(j.seen)
+	if j.seen[id(sum[:])] = struct{}{}; len(j.seen) == before {
+		return false
+	}
+	j.fresh = append(j.fresh, sum[:len(id{})]...)
+	return true
+}
+
+func (j *job) write(lines []byte) error {
+	n, err := j.to.Write(lines)
+	if j.size += int64(n); err != nil {
+		return fmt.Errorf("cannot write %s: %w", j.options.To, err)
+	}
+	return nil
+}
+
+// checkpoint records that the rows before a page are written. The rows reach the disk
+// before the line about them.
+func (j *job) checkpoint(cursor string) error {
+	ids := j.fresh
+	j.fresh, j.last = ids[:0], time.Now()
+	if j.resume == nil {
+		return nil
+	}
+	if err := j.part.Sync(); err != nil {
+		return err
+	}
+	return j.record(checkpoint{cursor, j.size, j.progress.Rows, j.progress.Repeated, ids})
+}
+
+// record appends a line to the .resume file.
+func (j *job) record(line any) error {
+	return errors.Join(json.NewEncoder(j.resume).Encode(line), j.resume.Sync())
+}
+
+// stop closes the files after an error, and records the page that could not be read. It
+// removes them if there is nothing to resume.
+func (j *job) stop(err error) error {
+	failed, isPage := errors.AsType[*messaging.PageError](err)
+	switch {
+	case j.resume == nil:
+		return errors.Join(err, j.close())
+	case j.progress.Rows == 0:
+		return errors.Join(err, j.close(), os.Remove(j.part.Name()), os.Remove(j.resume.Name()))
+	case !isPage || errors.Is(err, messaging.ErrBadCursor): // the next run would fail at the same page
+		return errors.Join(err, j.close())
+	}
+	if err := errors.Join(j.checkpoint(failed.Cursor), j.close()); err != nil {
+		return err
+	}
+	return exit.With(exit.CodeOf(err), "%w; %s rows are kept: run the same command with --resume to continue", err,
+		words.Thousands(j.progress.Rows))
+}
+
+// finish gives the complete file its name.
+func (j *job) finish() error {
+	if j.resume == nil {
+		return j.close()
+	}
+	place, err := files.Find(j.options.To)
+	if err != nil {
+		return errors.Join(err, j.close())
+	}
+	if err := errors.Join(j.resume.Close(), place.Put(j.part)); err != nil {
+		return err
+	}
+	return os.Remove(j.resume.Name())
+}
+
+// close closes the files.
+func (j *job) close() (err error) {
+	for _, file := range []*os.File{j.part, j.resume} {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	return err
+}
 
 // Options are what an export writes, and where.
 type Options struct {
