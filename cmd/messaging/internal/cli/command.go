@@ -53,7 +53,7 @@ func (l list[T]) command(s *settings) *cobra.Command {
 	}
 	long := cmp.Or(l.long, l.short+".") + "\n\nThe columns, also in a pipe, are " + strings.Join(names, ", ") + "."
 	cmd := s.reading(l.use, l.short, long, l.example, l.args, l.flags, l.write)
-	s.prints(cmd, l.table.Fields)
+	s.fields[cmd] = l.table.Fields
 	return cmd
 }
 
@@ -88,7 +88,7 @@ func (g get[T]) command(s *settings) *cobra.Command {
 		}
 		return output.One(s.printer, g.table, *found)
 	})
-	s.prints(cmd, g.table.Fields)
+	s.fields[cmd] = g.table.Fields
 	return cmd
 }
 

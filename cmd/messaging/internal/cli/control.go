@@ -373,7 +373,7 @@ With a ! before it, a term must not match; a - would begin a flag.`,
 	cmd.Flags().StringVar(&flags.after, "after", "", "only requests with a higher `number`; or start (default: the last mark or reset)")
 	cmd.Flags().IntVar(&flags.count, "count", 1, "print {\"items\": […]} with this `number` of requests; 0 expects none")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 10*time.Second, "how long to wait, at most 60s")
-	s.prints(cmd, output.FieldsOf(inspector.SampleRequest))
+	s.fields[cmd] = output.FieldsOf(inspector.SampleRequest)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		query, err := flags.query(args, cmd.Flags().Changed("count"))
 		if err != nil {

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,18 +37,7 @@ The service can neither change nor delete an event.`,
 	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin")
 	_ = cmd.MarkFlagRequired("from-file") // the flag exists
 	return s.creating(cmd, func(cmd *cobra.Command, _ []string) ([]messaging.EventCreateParams, error) {
-		data, err := readInput(cmd, file)
-		if err != nil {
-			return nil, err
-		}
-		list, err := definitions.Parse(filepath.Base(file), fmt.Appendf(nil, `{"events": [%s]}`, data))
-		if err == nil && len(list) != 1 {
-			err = fmt.Errorf("%s must hold one event", file)
-		}
-		if err != nil {
-			return nil, exit.With(exit.Invalid, "%w", err)
-		}
-		return list, nil
+		return readEvents(cmd, file, true)
 	})
 }
 
@@ -72,19 +59,19 @@ not matter.`,
 		Args: cobra.ExactArgs(1),
 	}
 	s.creating(cmd, func(cmd *cobra.Command, args []string) ([]messaging.EventCreateParams, error) {
-		return readDefinitions(cmd, args[0])
+		return readEvents(cmd, args[0], false)
 	})
 	cmd.Flags().BoolVar(&check, "check", false, "compare the events with those of the account; create nothing")
 	cmd.MarkFlagsMutuallyExclusive("check", "dry-run")
 	cmd.MarkFlagsMutuallyExclusive("check", "confirm")
 	compare := list[definitions.Comparison]{table: comparisonTable, rows: compareWithFile}
 	create, fields := cmd.RunE, s.fields[cmd]
-	s.prints(cmd, func() []string {
+	s.fields[cmd] = func() []string {
 		if check {
 			return comparisonTable.Fields()
 		}
 		return fields()
-	})
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !check {
 			return create(cmd, args)
@@ -122,7 +109,7 @@ var comparisonTable = output.Table[definitions.Comparison]{
 
 // compareWithFile compares the events of a file with those of the account. A difference is the last error.
 func compareWithFile(c call) iter.Seq2[definitions.Comparison, error] {
-	wanted, err := readDefinitions(c.cmd, c.args[0])
+	wanted, err := readEvents(c.cmd, c.args[0], false)
 	if err != nil {
 		return failed[definitions.Comparison](err)
 	}
@@ -149,12 +136,19 @@ func compareWithFile(c call) iter.Seq2[definitions.Comparison, error] {
 	}
 }
 
-func readDefinitions(cmd *cobra.Command, path string) ([]messaging.EventCreateParams, error) {
+// readEvents reads a file of events or, if one is true, of one event.
+func readEvents(cmd *cobra.Command, path string, one bool) ([]messaging.EventCreateParams, error) {
 	data, err := readInput(cmd, path)
 	if err != nil {
 		return nil, err
 	}
+	if one {
+		data = fmt.Appendf(nil, `{"events": [%s]}`, data)
+	}
 	list, err := definitions.Parse(path, data)
+	if err == nil && one && len(list) != 1 {
+		err = fmt.Errorf("%s must hold one event", path)
+	}
 	if err != nil {
 		return nil, exit.With(exit.Invalid, "%w", err)
 	}
@@ -164,11 +158,11 @@ func readDefinitions(cmd *cobra.Command, path string) ([]messaging.EventCreatePa
 // creation creates the events that an account does not have.
 type creation struct {
 	*settings
-	client           *messaging.Client
-	wanted           []messaging.EventCreateParams
-	present, missing []definitions.Comparison
-	rows             *output.Rows[messaging.Event]
-	created          int
+	client   *messaging.Client
+	wanted   []messaging.EventCreateParams
+	compared []definitions.Comparison
+	missing  []definitions.Comparison
+	created  int
 }
 
 // createEvents creates the events of a list that the account does not have, after the
@@ -185,7 +179,7 @@ func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wante
 	if err != nil {
 		return err
 	}
-	c := &creation{settings: s, client: client, wanted: wanted, rows: output.NewRows(s.printer, eventTable)}
+	c := &creation{settings: s, client: client, wanted: wanted}
 	if err := c.compare(ctx); err != nil {
 		return err
 	}
@@ -197,7 +191,7 @@ func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wante
 		_, err := flags.Decide(ctx, s.printer, confirm.NewPlan("Create no events", service), confirm.NewAction(service, "", nil, "", ""))
 		return err
 	}
-	return errors.Join(c.printPresent(), c.rows.Close())
+	return c.print()
 }
 
 // compare compares the events with those of the account. One that differs is an error.
@@ -216,17 +210,19 @@ func (c *creation) compare(ctx context.Context) error {
 		return exit.With(exit.Invalid, "%w\nthe service cannot change an event, so nothing was created: give it another name in the file, "+
 			"or restore the definition that the account has", errors.Join(all...))
 	}
-	c.present, c.missing = definitions.With(compared, definitions.Current), definitions.With(compared, definitions.Missing)
+	c.compared, c.missing = compared, definitions.With(compared, definitions.Missing)
 	return nil
 }
 
-func (c *creation) printPresent() error {
-	for _, row := range c.present {
-		if err := c.rows.Write(row.Account); err != nil {
+// print prints the events as the account has them.
+func (c *creation) print() error {
+	rows := output.NewRows(c.printer, eventTable)
+	for _, row := range c.compared {
+		if err := rows.Write(row.Account); err != nil {
 			return err
 		}
 	}
-	return nil
+	return rows.Close()
 }
 
 // confirmed asks, and creates what is missing.
@@ -246,14 +242,17 @@ func (c *creation) confirmed(ctx context.Context, service *profile.Service, flag
 	switch {
 	case err != nil && c.created > 0:
 		return errors.Join(err, exit.With(exit.PartlyDone, "%d of %s were created; run the same command again to create the others",
-			c.created, count), c.rows.Close())
+			c.created, count))
 	case err != nil || flags.DryRun:
 		return err
 	}
-	return c.rows.Close()
+	if err := c.compare(context.WithoutCancel(ctx)); err != nil {
+		return exit.With(exit.PartlyDone, "%s created, but not listed: %w", count, err)
+	}
+	return c.print()
 }
 
-// recheck looks again whether the account has the events, which another operator may have created, and prints those that it had.
+// recheck looks again whether the account has the events, which another operator may have created.
 func (c *creation) recheck(ctx context.Context) error {
 	before := len(c.missing)
 	if err := c.compare(ctx); err != nil {
@@ -262,28 +261,23 @@ func (c *creation) recheck(ctx context.Context) error {
 	if len(c.missing) != before {
 		return exit.With(exit.Usage, "nothing was created: the account has changed since the plan was shown; run the command again")
 	}
-	return c.printPresent()
+	return nil
 }
 
-func (c *creation) accepted(_ int, response *messaging.Response) error {
+func (c *creation) accepted(int, *messaging.Response) error {
 	c.created++
-	var event messaging.Event
-	if response == nil || json.Unmarshal(response.Data, &event) != nil {
-		return exit.With(exit.PartlyDone, "the event was created, but its id cannot be read; to see it: %s", c.command("event", "list"))
-	}
-	return c.rows.Write(event)
+	return nil
 }
 
 // lookUp finds out whether an event was created although the response was lost.
 func (c *creation) lookUp(ctx context.Context, i int, lost error) error {
 	ctx, end := c.limited(context.WithoutCancel(ctx))
 	defer end()
-	event, err := c.client.Events.GetByName(ctx, c.missing[i].Event)
-	if err != nil {
+	if _, err := c.client.Events.GetByName(ctx, c.missing[i].Event); err != nil {
 		return exit.With(exit.Unknown, "%w\nbefore you create it again, see whether it is there: %s", lost, c.command("event", "list"))
 	}
 	c.created++
-	return c.rows.Write(*event)
+	return nil
 }
 
 // prepareEvents prepares the creation of events.

@@ -381,7 +381,7 @@ carried out, the same send is no longer refused.`,
 			return output.One(s.printer, sendTable, found.Shown)
 		},
 	}
-	s.prints(cmd, sendTable.Fields)
+	s.fields[cmd] = sendTable.Fields
 	cmd.Flags().BoolVar(&carriedOut, "carried-out", false, "it was carried out")
 	cmd.Flags().BoolVar(&notCarriedOut, "not-carried-out", false, "it was not carried out, and can be sent again")
 	return cmd

@@ -65,7 +65,7 @@ same flags shows them.`,
 	}, d.run)
 	d.filter.add(cmd)
 	d.expect.Add(cmd.Flags())
-	d.prints(cmd, output.FieldsOf(map[string]int{"changed": 0, "skipped": 0}))
+	d.fields[cmd] = output.FieldsOf(map[string]int{"changed": 0, "skipped": 0})
 	return cmd
 }
 

@@ -43,12 +43,12 @@ type send struct {
 
 // printsOf sets the fields that --json can choose for a command that sends.
 func (s *settings) printsOf(cmd *cobra.Command, flags *confirm.Flags, fields func() []string) {
-	s.prints(cmd, func() []string {
+	s.fields[cmd] = func() []string {
 		if flags.DryRun {
 			return confirm.ActionFields()
 		}
 		return fields()
-	})
+	}
 }
 
 // addAgain adds the flag that allows the same send a second time.

@@ -28,7 +28,8 @@ type settings struct {
 	timeout time.Duration
 	output  output.Flags
 
-	fields     map[*cobra.Command]func() []string // that --json can choose; see prints
+	// fields are those that --json can choose. They are checked before the command does anything; a command without any refuses all.
+	fields     map[*cobra.Command]func() []string
 	stdout     *output.Stdout
 	printer    *output.Printer // nil until the flags are read
 	running    bool            // an error is no longer about the command line
@@ -44,11 +45,11 @@ func (s *settings) add(set *pflag.FlagSet) {
 // begin runs before each command.
 func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 	s.printer = output.New(s.output, cmd.OutOrStdout(), cmd.ErrOrStderr(), os.LookupEnv)
-	if fields := s.fields[cmd]; fields != nil {
-		if err := s.printer.CheckFields(fields()); err != nil {
-			return err
-		}
-	} else if err := s.printer.CheckFields(nil); err != nil {
+	var fields []string
+	if known := s.fields[cmd]; known != nil {
+		fields = known()
+	}
+	if err := s.printer.CheckFields(fields); err != nil {
 		return err
 	}
 	if err := errors.Join(checkNotEmpty(cmd), cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
@@ -56,12 +57,6 @@ func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 	}
 	s.running = true
 	return nil
-}
-
-// prints sets the fields that --json can choose for a command. They are checked before the command does anything; a
-// command without any refuses all.
-func (s *settings) prints(cmd *cobra.Command, fields func() []string) {
-	s.fields[cmd] = fields
 }
 
 // limited returns ctx with the time limit of --timeout.
