@@ -108,7 +108,7 @@ func TestABadRowSaysWhereAndWhy(t *testing.T) {
 		"line 4, column 19 (shipped_at): must be a time with its zone, such as 2026-12-01T09:00:00Z or 2026-12-01T10:00:00+01:00",
 		"line 5, column 20 (parcels): must be a number, such as 12.50",
 		"line 6, column 1 (id): is the key, which must have 1 to 255 bytes without control characters",
-		"line 7: the row needs an email or a customer_id",
+		"line 7, column 3 (email): is required when there is no customer",
 		email + `"order":"1","parcels":2}}`,
 	}, bodies(t, fileOf(t, "a.csv", text, nil, "id")))
 	for _, found := range bodies(t, fileOf(t, "a.csv", "email,order\n\"a@example.com,b@example.com\",1\na@example.com;b@example.com,1\n",

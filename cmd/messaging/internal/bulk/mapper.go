@@ -2,7 +2,6 @@
 package bulk
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +16,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -218,7 +218,7 @@ func (m *Mapper) set(params *messaging.EventTriggerParams, customer *messaging.C
 func valueOf(field rows.Field, kind messaging.ParameterType) (any, error) {
 	switch {
 	case field.JSON != nil:
-		return jsonValue(field.JSON)
+		return strictjson.Value(field.JSON)
 	case kind == messaging.ParameterNumeric:
 		var number json.Number
 		if err := json.Unmarshal([]byte(field.Text), &number); err != nil || string(number) != field.Text {
@@ -235,13 +235,6 @@ func valueOf(field rows.Field, kind messaging.ParameterType) (any, error) {
 	return at, nil
 }
 
-func jsonValue(text json.RawMessage) (value any, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	err = decoder.Decode(&value)
-	return value, err
-}
-
 // problemOf returns the first problem with the arguments, at the field that it is about.
 func (m *Mapper) problemOf(row rows.Row, err error) error {
 	invalid, ok := errors.AsType[*messaging.ValidationError](err)
@@ -251,9 +244,6 @@ func (m *Mapper) problemOf(row rows.Row, err error) error {
 	first := invalid.Fields[0]
 	name := strings.TrimPrefix(first.Field, "payload.")
 	text := strings.Join(first.Messages, ", ")
-	if name == "email" && text == "is required when there is no customer" {
-		return &rows.Problem{Line: row.Line, Text: "the row needs an email or a customer_id"}
-	}
 	for _, field := range row.Fields {
 		if target := m.target(field.Name); target == name || "customer."+target == name {
 			return field.Problem("%s", text)

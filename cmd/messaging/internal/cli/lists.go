@@ -43,15 +43,15 @@ var customerTable = output.Table[messaging.Customer]{
 }
 
 func newCustomerList(s *settings) *cobra.Command {
-	var ids, emails string
+	var ids, emails []string
 	cmd := list[messaging.Customer]{
 		use: "list", short: "List all customers, or those with the given ids or addresses",
 		example: `  messaging -p sandbox customer list
   messaging -p sandbox customer list --emails ada@example.com,grace@example.com --json=email,customer_id
   cut -f1 ids.tsv | messaging -p sandbox customer list --ids -`,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&ids, "ids", "", "only customers with these ids: `a,b`, or - for one per line on stdin")
-			f.StringVar(&emails, "emails", "", "only customers with these addresses: `a,b`, or - for one per line on stdin")
+			f.StringSliceVar(&ids, "ids", nil, "only customers with these ids: `a,b`, or - for one per line on stdin")
+			f.StringSliceVar(&emails, "emails", nil, "only customers with these addresses: `a,b`, or - for one per line on stdin")
 		},
 		table: customerTable,
 		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.Customer, error] {
@@ -100,50 +100,39 @@ func customersOf(ctx context.Context, client *messaging.Client,
 	}
 }
 
-// customerFilters returns the filters of the flags: a single one for all customers, or as
-// many as the ids or addresses need. A filter of nothing is an error.
-func customerFilters(cmd *cobra.Command, ids, emails string) (filters []messaging.CustomerListParams, err error) {
-	name, value := "ids", ids
-	if emails != "" {
-		name, value = "emails", emails
-	}
-	if value == "" {
+// customerFilters returns a single filter for all customers, or as many as the ids or addresses need.
+func customerFilters(cmd *cobra.Command, ids, emails []string) (filters []messaging.CustomerListParams, err error) {
+	values := append(ids, emails...)
+	if values == nil {
 		return []messaging.CustomerListParams{{PerPage: pageSize}}, nil
 	}
-	values, err := filterValues(cmd, name, value)
-	for part := range slices.Chunk(values, filterSize) {
-		filter := messaging.CustomerListParams{PerPage: pageSize}
-		if name == "ids" {
-			filter.CustomerIDs = part
-		} else {
-			filter.Emails = part
+	if slices.Equal(values, []string{"-"}) {
+		if values, err = linesOf(cmd.InOrStdin()); err != nil {
+			return nil, exit.With(exit.Usage, "stdin: %w", err)
+		}
+	}
+	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(values))), filterSize) {
+		filter := messaging.CustomerListParams{PerPage: pageSize, CustomerIDs: part}
+		if ids == nil {
+			filter.CustomerIDs, filter.Emails = nil, part
 		}
 		filters = append(filters, filter)
 	}
-	return filters, err
+	return filters, nil
 }
 
-// filterValues returns the values of a filter, each once.
-func filterValues(cmd *cobra.Command, name, value string) (values []string, err error) {
-	all := strings.Split(value, ",")
-	if value == "-" {
-		data, err := io.ReadAll(cmd.InOrStdin())
-		if err != nil {
-			return nil, exit.With(exit.Usage, "--%s: %w", name, err)
-		}
-		all = strings.Split(string(data), "\n")
-	}
-	for _, each := range all {
-		if each = strings.TrimSpace(each); each != "" && !slices.Contains(values, each) {
-			values = append(values, each)
-		} else if each == "" && value != "-" {
-			return nil, exit.With(exit.Usage, "--%s has an empty element; without --%[1]s, all customers are listed", name)
+// linesOf returns the lines of a text that are not empty. A text without any never means all customers.
+func linesOf(in io.Reader) (lines []string, err error) {
+	text, err := io.ReadAll(in)
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
 		}
 	}
-	if values == nil {
-		return nil, exit.With(exit.Usage, "--%s names nobody; without --%[1]s, all customers are listed", name)
+	if err == nil && lines == nil {
+		err = errors.New("names nobody; without this flag, all customers are listed")
 	}
-	return values, nil
+	return lines, err
 }
 
 var eventTable = output.Table[messaging.Event]{

@@ -93,7 +93,11 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 	if flags.existing != nil {
 		defer flags.existing.ledger.Close()
 	}
-	if err := flags.findEvent(ctx); err != nil {
+	client, err := flags.service.Client()
+	if err != nil {
+		return err
+	}
+	if flags.found, err = findEvent(ctx, client, flags.event); err != nil {
 		return err
 	}
 	file, closeFile, err := flags.file(cmd, renamed)
@@ -176,17 +180,6 @@ func keysFrom(column string) string {
 		return "without --key-column"
 	}
 	return "with --key-column " + quoteIfNeeded(column)
-}
-
-func (flags *importFlags) findEvent(ctx context.Context) error {
-	client, err := flags.service.Client()
-	if err != nil {
-		return err
-	}
-	limited, cancel := flags.limited(ctx)
-	defer cancel()
-	flags.found, err = findEvent(limited, client, flags.event)
-	return err
 }
 
 // file returns the file to import.

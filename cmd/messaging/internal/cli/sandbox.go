@@ -247,7 +247,7 @@ func tokenToListen(cmd *cobra.Command, flags sandboxFlags) (string, error) {
 	}
 	cmd.PrintErrln("--listen: there is no encryption; use it only in a private network")
 	if token == "" {
-		token = newToken()
+		token = rand.Text() // of at least 128 bits
 		cmd.PrintErrf("token      %s\n", token)
 	}
 	return token, nil
@@ -308,6 +308,3 @@ func readToken(file string) (string, error) {
 	}
 	return token, nil
 }
-
-// newToken returns a token of at least 128 bits.
-func newToken() string { return rand.Text() }

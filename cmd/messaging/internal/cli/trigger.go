@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +14,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
 
 // trigger is what event trigger is about to do.
@@ -92,13 +91,19 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 	}
 	params.Values = make(map[string]any)
 	for _, text := range t.texts {
-		if err := addValue(params.Values, "-f", text, func(value string) (any, error) { return value, nil }); err != nil {
+		name, value, err := cutValue("-f", text, params.Values)
+		if err != nil {
 			return params, 0, err
 		}
+		params.Values[name] = value
 	}
 	for _, text := range t.jsons {
-		if err := addValue(params.Values, "-F", text, decodeValue); err != nil {
+		name, value, err := cutValue("-F", text, params.Values)
+		if err != nil {
 			return params, 0, err
+		}
+		if params.Values[name], err = strictjson.Value([]byte(value)); err != nil {
+			return params, 0, exit.With(exit.Usage, "-F: the value of %q is not JSON; use -f for a text", name)
 		}
 	}
 	if params.Email = t.email; t.email != "" {
@@ -129,34 +134,16 @@ func readTimes(params messaging.EventTriggerParams) {
 	}
 }
 
-// addValue adds the value of -f or -F.
-func addValue(values map[string]any, flag, text string, decode func(string) (any, error)) error {
-	name, value, found := strings.Cut(text, "=")
+// cutValue cuts an argument of -f or -F.
+func cutValue(flag, argument string, others map[string]any) (name, value string, err error) {
+	name, value, found := strings.Cut(argument, "=")
 	if !found || name == "" {
-		return exit.With(exit.Usage, "%s must be name=value, and not %q", flag, text)
+		return "", "", exit.With(exit.Usage, "%s must be name=value, and not %q", flag, argument)
 	}
-	if _, twice := values[name]; twice {
-		return exit.With(exit.Usage, "%s: %q is given twice", flag, name)
+	if _, twice := others[name]; twice {
+		return "", "", exit.With(exit.Usage, "%s: %q is given twice", flag, name)
 	}
-	if flag == "-F" && visible.IsBlank(value) {
-		return exit.With(exit.Usage, "-F: the value of %q is empty; is a variable not set?", name)
-	}
-	decoded, err := decode(value)
-	if err != nil {
-		return exit.With(exit.Usage, "%s: the value of %q is not JSON; use -f for a text", flag, name)
-	}
-	values[name] = decoded
-	return nil
-}
-
-// decodeValue decodes JSON. A number keeps all its digits.
-func decodeValue(text string) (value any, err error) {
-	if !json.Valid([]byte(text)) {
-		return nil, errors.New("not JSON")
-	}
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	return value, decoder.Decode(&value)
+	return name, value, nil
 }
 
 func describeTrigger(plan *confirm.Plan, params messaging.EventTriggerParams) {

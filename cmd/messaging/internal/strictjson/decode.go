@@ -55,6 +55,17 @@ func Decode(data []byte, into any) error {
 	return err
 }
 
+// Value decodes any JSON value. A number keeps all its digits.
+func Value(text []byte) (value any, err error) {
+	if !json.Valid(text) {
+		return nil, errors.New("is not JSON")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
+}
+
 // checkKeys reads the next value, which becomes one of a type, or of any if the type is nil. The decoder stays after the key
 // of the error. encoding/json would keep the last of two keys, and find a field by a key in other letter case.
 func checkKeys(decoder *json.Decoder, t reflect.Type) error {
