@@ -93,11 +93,6 @@ func TestTheBreakerObeysRetryAfter(t *testing.T) {
 	delivered = deliver(t, o, "order", "other")
 	assert.Equal(t, []string{"order", "other"}, delivered.Later)
 	assert.Equal(t, 1, service.requests(), "nothing is sent while the breaker is open")
-
-	service.always(response{status: 429, body: `{}`, retryAfter: "86400"})
-	longer := db.new(t, service.client(t), outbox.Fast())
-	delivered = deliver(t, longer, "order")
-	assert.InDelta(t, 5*time.Minute, delivered.RetryAfter, float64(time.Minute), "up to 5 minutes")
 }
 
 func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {

@@ -81,27 +81,24 @@ func TestTheSweepObservesTheSendTimeoutOfTheClaimer(t *testing.T) {
 	})
 }
 
-// openPostgres opens a database that has no tables yet. The caller closes the pool, before
-// its synctest bubble ends.
-func openPostgres(t *testing.T, ctx context.Context, url string) (*pgxpool.Pool, *postgres.Store) {
-	t.Helper()
-	pool, err := pgxpool.New(ctx, url)
-	require.NoError(t, err)
-	require.NoError(t, postgres.Migrate(ctx, pool))
-	store, err := postgres.New(ctx, pool)
-	require.NoError(t, err)
-	return pool, store
-}
-
-func TestTheSweepUsesTheClockOfTheDatabase(t *testing.T) {
+func TestTheClockIsThatOfTheDatabase(t *testing.T) {
 	url := pgtest.URL(t)
 	synctest.Test(t, func(t *testing.T) { // where the clock of the program is in the year 2000
 		ctx := context.Background()
-		pool, store := openPostgres(t, ctx, url)
-		defer pool.Close()
-		l := store.Ledger()
-		_, err := l.Insert(ctx, []ledger.NewEntry{{Key: "over", Operation: "trigger event"}, {Key: "held", Operation: "trigger event"}})
+		pool, err := pgxpool.New(ctx, url)
 		require.NoError(t, err)
+		defer pool.Close() // before the bubble ends
+		require.NoError(t, postgres.Migrate(ctx, pool))
+		store, err := postgres.New(ctx, pool)
+		require.NoError(t, err)
+		o, l := newBox(t, store, newService().client(t)), store.Ledger()
+		var inAnHour time.Time
+		require.NoError(t, pool.QueryRow(ctx, `SELECT now() + interval '1 hour'`).Scan(&inAnHour))
+		for _, item := range []outbox.Item{{Key: "over"}, {Key: "held"}, {Key: "reminder", NotBefore: inAnHour}} {
+			item.Prepared = request(t, item.Key)
+			_, err := o.Enqueue(ctx, item)
+			require.NoError(t, err)
+		}
 		for key, lease := range map[string]time.Duration{"over": time.Millisecond, "held": time.Minute} {
 			claimed, err := l.Claim(ctx, ledger.Claim{Token: ledger.Token{1}, Lease: lease, Limit: 1,
 				Look: triggers, Keys: []string{key}, MaxBytes: 1 << 20})
@@ -117,6 +114,13 @@ func TestTheSweepUsesTheClockOfTheDatabase(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		assert.Equal(t, "over", found[0].Key)
+
+		delivered, err := o.Deliver(ctx, "reminder")
+		require.NoError(t, err)
+		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(time.Minute))
+		delivered, err = o.DeliverDue(ctx, 1)
+		require.NoError(t, err)
+		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(time.Minute))
 	})
 }
 

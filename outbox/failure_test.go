@@ -136,26 +136,16 @@ func TestDeliverReturnsWhatItKnowsWithAnError(t *testing.T) {
 }
 
 func TestALimiterThatPermitsNothingSendsNothing(t *testing.T) {
-	for name, call := range map[string]func(box) error{
-		"Deliver": func(o box) error {
-			_, err := o.Deliver(t.Context(), keysOf(3)...)
-			return err
-		},
-		"DeliverDue": func(o box) error {
-			_, err := o.DeliverDue(t.Context(), 3)
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			service, none := newService(), 0
-			o := openFile(t).new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(failing{&none}))
-			enqueue(t, o, keysOf(3)...)
-			for range 10 {
-				require.ErrorIs(t, call(o), errBroken)
-			}
-			assert.Zero(t, service.requests())
-		})
+	service, none := newService(), 0
+	o := openFile(t).new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(failing{&none}))
+	enqueue(t, o, keysOf(3)...)
+	for range 10 {
+		_, err := o.Deliver(t.Context(), keysOf(3)...)
+		require.ErrorIs(t, err, errBroken)
+		_, err = o.DeliverDue(t.Context(), 3)
+		require.ErrorIs(t, err, errBroken)
 	}
+	assert.Zero(t, service.requests())
 }
 
 // cancelling is a Sealer that ends a context when a request is opened, after its claim.

@@ -176,8 +176,9 @@ func openStore(t testing.TB, path string) *sqlitefile.Store {
 	return store
 }
 
-func openFile(t testing.TB) *database {
-	path := filepath.Join(t.TempDir(), "outbox.db")
+func openFile(t testing.TB) *database { return openFileAt(t, filepath.Join(t.TempDir(), "outbox.db")) }
+
+func openFileAt(t testing.TB, path string) *database {
 	open := func(t testing.TB) outbox.Store[outbox.SQLTx] { return openStore(t, path) }
 	own := openDB(t, "sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(30000)")
 	db := databaseOf(t, open, transactSQL(own), execSQL(own))
@@ -212,14 +213,22 @@ func always[Tx any](store outbox.Store[Tx]) func(testing.TB) outbox.Store[Tx] {
 }
 
 func openPgx(t testing.TB) *database {
-	pool := pgtest.Pool(t)
-	require.NoError(t, postgres.Migrate(t.Context(), pool))
-	url := pool.Config().ConnString()
+	url := pgtest.URL(t)
+	require.NoError(t, postgres.Migrate(t.Context(), openPool(t, url)))
+	return openPgxAt(t, url)
+}
+
+func openPool(t testing.TB, url string) *pgxpool.Pool {
+	pool, err := pgxpool.New(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+func openPgxAt(t testing.TB, url string) *database {
+	pool := openPool(t, url)
 	open := func(t testing.TB) outbox.Store[pgx.Tx] {
-		pool, err := pgxpool.New(t.Context(), url)
-		require.NoError(t, err)
-		t.Cleanup(pool.Close)
-		store, err := postgres.New(t.Context(), pool)
+		store, err := postgres.New(t.Context(), openPool(t, url))
 		require.NoError(t, err)
 		return store
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -358,10 +357,7 @@ func TestRunReturnsTheErrorOfADatabaseThatIsReadOnly(t *testing.T) {
 	t.Run("Postgres", func(t *testing.T) {
 		db := openPgx(t)
 		enqueue(t, db.new(t, newService().client(t)), "order")
-		pool, err := pgxpool.New(t.Context(), db.name+"&default_transaction_read_only=on")
-		require.NoError(t, err)
-		defer pool.Close()
-		store, err := postgres.New(t.Context(), pool)
+		store, err := postgres.New(t.Context(), openPool(t, db.name+"&default_transaction_read_only=on"))
 		require.NoError(t, err)
 		testReadOnly(t, store.Ledger())
 	})

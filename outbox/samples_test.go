@@ -3,7 +3,6 @@ package outbox_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"log"
 	"os"
 	"path/filepath"
@@ -21,7 +20,7 @@ import (
 	"github.com/messaging-go/messaging/outbox/sqlite"
 )
 
-// The functions of this file are in the README.
+// The functions of this file are on the pages README.md and OPERATIONS.md.
 
 // The tables of Postgres must exist: call postgres.Migrate when you deploy.
 func Example_postgres() {
@@ -47,29 +46,6 @@ func Example_postgres() {
 	if err := o.Run(ctx); err != nil {
 		log.Fatal(err)
 	}
-}
-
-// newsletter enqueues an email to each customer, by customer ID and address.
-func newsletter(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], customers map[string]string) error {
-	items := func(yield func(outbox.Item, error) bool) {
-		for id, address := range customers {
-			p, err := messaging.EmailBroadcastParams{
-				SenderEmail: "news@acme.test",
-				SenderName:  "Acme",
-				Email:       address,
-				Subject:     "We have moved",
-				Message:     "<p>Our new address is …</p>",
-				MessageType: "announcement",
-				To:          messaging.ToCustomers(messaging.CustomerParams{Email: address}),
-			}.Prepare()
-			if !yield(outbox.Item{Key: "moved-" + id, Prepared: p}, err) {
-				return
-			}
-		}
-	}
-	added, present, err := o.EnqueueAll(ctx, items)
-	log.Print(added, " were added, ", present, " were there already")
-	return err
 }
 
 // remind records a reminder in the transaction of its order. It is sent when it is due.
@@ -118,24 +94,6 @@ func cancel(ctx context.Context, db *sql.DB, o *outbox.Outbox[outbox.SQLTx], ord
 	return tx.Commit()
 }
 
-// postpone replaces a reminder by one with another time, in the transaction tx.
-func postpone(ctx context.Context, tx *sql.Tx, o *outbox.Outbox[outbox.SQLTx], key, newKey string, p *messaging.Prepared,
-	due time.Time) error {
-	decisions, err := o.DismissTx(ctx, tx, key)
-	if err != nil {
-		return err
-	}
-	switch d := decisions[0]; {
-	case d.Why == outbox.WhyUnknown:
-		return errors.New("no entry has the key " + key)
-	case d.Changed && d.Delivery == messaging.DeliveryUnknown:
-		return errors.New("an earlier send may have been carried out; roll back, find out, and then decide")
-	case !d.Changed:
-		return nil // it was sent, is being sent, or was withdrawn: there is nothing to postpone
-	}
-	return remind(ctx, tx, o, newKey, p, due)
-}
-
 // resolve decides about every unclear entry. carriedOut finds out what happened.
 func resolve(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], carriedOut func(*messaging.Prepared) (bool, error)) error {
 	for entry, err := range o.List(ctx, outbox.Filter{State: outbox.Unclear}) {
@@ -168,40 +126,6 @@ func resolve(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], carriedOut fun
 		}
 	}
 	return nil
-}
-
-// resendRejected resends the emails that were rejected because of their template.
-func resendRejected(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], since time.Time) error {
-	filter := outbox.Filter{
-		State:         outbox.Rejected,
-		Operation:     "send email broadcast",
-		ErrorContains: "email_template_id",
-		EnqueuedAfter: since,
-	}
-	for entry, err := range o.List(ctx, filter) { // look first
-		if err != nil {
-			return err
-		}
-		log.Print(entry.Key, ": ", entry.Error)
-	}
-	decided, err := o.ResendAll(ctx, filter)
-	if err != nil {
-		return err
-	}
-	log.Print(decided.Changed, " are pending again, ", decided.Skipped, " were left out") // such as after their NotAfter
-	return nil
-}
-
-// sending returns the keys of the entries of an operation that are being sent.
-func sending(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], operation string) (keys []string, err error) {
-	filter := outbox.Filter{State: outbox.Sending, Operation: operation}
-	for entry, err := range o.List(ctx, filter) {
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, entry.Key)
-	}
-	return keys, nil
 }
 
 // sample is an outbox in the database of a shop, as the README opens it.
@@ -242,65 +166,26 @@ func email(t *testing.T, template string) *messaging.Prepared {
 	return p
 }
 
-// in calls fn in a transaction, and commits it.
-func (s sample) in(t *testing.T, fn func(*sql.Tx) error) {
-	tx, err := s.db.BeginTx(t.Context(), nil)
-	require.NoError(t, err)
-	require.NoError(t, fn(tx))
-	require.NoError(t, tx.Commit())
-}
-
-func (s sample) entry(t *testing.T, key string) outbox.Entry {
-	entry, err := s.o.Get(t.Context(), key)
-	require.NoError(t, err)
-	return entry
-}
-
-func TestTheSamplesOfTheREADMERemindPostponeAndCancel(t *testing.T) {
+func TestTheSamplesOfThePagesRemindAndCancel(t *testing.T) {
 	onEverySample(t, func(t *testing.T, s sample) {
-		ctx, due := t.Context(), time.Now().AddDate(0, 0, 7)
-		s.in(t, func(tx *sql.Tx) error { return remind(ctx, tx, s.o, "order-1-reminder", email(t, "welcome"), due) })
-		s.in(t, func(tx *sql.Tx) error {
-			return postpone(ctx, tx, s.o, "order-1-reminder", "order-2-reminder", email(t, "welcome"), due.AddDate(0, 0, 7))
-		})
-		s.in(t, func(tx *sql.Tx) error {
-			return postpone(ctx, tx, s.o, "order-1-reminder", "order-3-reminder", email(t, "welcome"), due.AddDate(0, 0, 7))
-		})
-		assert.Equal(t, outbox.Dismissed, s.entry(t, "order-1-reminder").State)
-		assert.WithinDuration(t, due.AddDate(0, 0, 7), s.entry(t, "order-2-reminder").NotBefore, time.Millisecond)
-		_, err := s.o.Get(ctx, "order-3-reminder")
-		require.ErrorIs(t, err, outbox.ErrNoEntry)
-		for range 2 {
-			require.NoError(t, cancel(ctx, s.db, s.o, "2"))
-		}
-		require.NoError(t, cancel(ctx, s.db, s.o, "3"))
-		s.in(t, func(tx *sql.Tx) error { return remind(ctx, tx, s.o, "order-2-reminder", email(t, "welcome"), due) }) // the key is used
-		assert.Equal(t, outbox.Dismissed, s.entry(t, "order-2-reminder").State)
-		delivered, err := s.o.DeliverDue(ctx, 10)
-		require.NoError(t, err)
-		assert.Zero(t, delivered)
-	})
-}
-
-func TestTheSamplesOfTheREADMEDoNotPostponeWhatMayHaveBeenSent(t *testing.T) {
-	onEverySample(t, func(t *testing.T, s sample) {
-		ctx := t.Context()
-		s.service.Fail("", 1, messagingtest.AnswerLost())
-		_, err := s.o.Enqueue(ctx, outbox.Item{Key: "reminder", Prepared: email(t, "welcome")})
-		require.NoError(t, err)
-		_, err = s.o.DeliverDue(ctx, 1)
-		require.NoError(t, err)
-		for key, want := range map[string]string{"reminder": "may have been carried out", "remindre": "no entry has the key remindre"} {
-			tx, err := s.db.BeginTx(ctx, nil)
+		remindOnce := func() {
+			tx, err := s.db.BeginTx(t.Context(), nil)
 			require.NoError(t, err)
-			require.ErrorContains(t, postpone(ctx, tx, s.o, key, "later", email(t, "welcome"), time.Now()), want)
-			require.NoError(t, tx.Rollback())
+			require.NoError(t, remind(t.Context(), tx, s.o, "order-1-reminder", email(t, "welcome"), time.Now().AddDate(0, 0, 7)))
+			require.NoError(t, tx.Commit())
 		}
-		assert.Equal(t, outbox.Unclear, s.entry(t, "reminder").State)
+		remindOnce()
+		assert.WithinDuration(t, time.Now().AddDate(0, 0, 7), entryOf(t, s.o, "order-1-reminder").NotBefore, time.Hour)
+		for _, order := range []string{"1", "1", "2"} { // again, and one that has no reminder
+			require.NoError(t, cancel(t.Context(), s.db, s.o, order))
+		}
+		remindOnce() // the key is used
+		assert.Equal(t, outbox.Dismissed, stateOf(t, s.o, "order-1-reminder"))
+		assert.Zero(t, deliverDue(t, s.o, 10))
 	})
 }
 
-func TestTheSamplesOfTheREADMESendFromCron(t *testing.T) {
+func TestTheSamplesOfThePagesSendFromCron(t *testing.T) {
 	onEverySample(t, func(t *testing.T, s sample) {
 		_, err := s.o.Enqueue(t.Context(), outbox.Item{Key: "news", Prepared: email(t, "welcome")})
 		require.NoError(t, err)
@@ -309,58 +194,21 @@ func TestTheSamplesOfTheREADMESendFromCron(t *testing.T) {
 	})
 }
 
-func TestTheSamplesOfTheREADMESendAPasswordFirst(t *testing.T) {
+func TestTheSamplesOfThePagesSendAPasswordFirst(t *testing.T) {
 	onEverySample(t, func(t *testing.T, s sample) {
-		ctx := t.Context()
-		customers := map[string]string{"1": "ada@example.com", "2": "grace@example.com", "3": "alan@example.com"}
-		for range 2 {
-			require.NoError(t, newsletter(ctx, s.o, customers))
-		}
-		require.NoError(t, login(ctx, s.o, "login", email(t, "password"), time.Now().Add(time.Hour)))
-		_, err := s.o.DeliverDue(ctx, 1)
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Accepted, s.entry(t, "login").State)
-		_, err = s.o.DeliverDue(ctx, 10)
-		require.NoError(t, err)
-		assert.Len(t, s.service.EmailBroadcasts(), 4)
-	})
-}
-
-func TestTheSamplesOfTheREADMEResendRejectedEmails(t *testing.T) {
-	onEverySample(t, func(t *testing.T, s sample) {
-		ctx, since := t.Context(), time.Now().Add(-time.Hour)
-		s.service.Fail("send email broadcast", 1, messagingtest.Status(422,
-			`{"success": false, "message": "The given data was invalid.", "errors": {"email_template_id": ["is unknown"]}}`))
-		_, err := s.o.Enqueue(ctx, outbox.Item{Key: "news", Prepared: email(t, "welcom")})
-		require.NoError(t, err)
-		_, err = s.o.DeliverDue(ctx, 1)
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Rejected, s.entry(t, "news").State)
-		require.Error(t, s.o.Pause(ctx, "send email broadcast", "send email broadcasts"))
-		counts, err := s.o.Counts(ctx)
-		require.NoError(t, err)
-		assert.Empty(t, counts.Paused, "a misspelled operation pauses nothing")
-		require.NoError(t, s.o.Pause(ctx, "send email broadcast"))
-		busy, err := sending(ctx, s.o, "send email broadcast")
-		require.NoError(t, err)
-		assert.Empty(t, busy)
-		require.NoError(t, resendRejected(ctx, s.o, since))
-		delivered, err := s.o.Deliver(ctx, "news")
-		require.NoError(t, err)
-		assert.Equal(t, []string{"news"}, delivered.Paused)
-		eventually(t, func() bool { // paused entries become older, too
-			counts, err := s.o.Counts(ctx)
+		for _, key := range []string{"news 1", "news 2"} {
+			_, err := s.o.Enqueue(t.Context(), outbox.Item{Key: key, Prepared: email(t, "news")})
 			require.NoError(t, err)
-			return counts.OldestPending > 0
-		})
-		require.NoError(t, s.o.ResumeAll(ctx))
-		delivered, err = s.o.Deliver(ctx, "news")
-		require.NoError(t, err)
-		assert.Equal(t, 1, delivered.Accepted)
+		}
+		require.NoError(t, login(t.Context(), s.o, "login", email(t, "password"), time.Now().Add(time.Hour)))
+		deliverDue(t, s.o, 1)
+		assert.Equal(t, outbox.Accepted, stateOf(t, s.o, "login"))
+		deliverDue(t, s.o, 10)
+		assert.Len(t, s.service.EmailBroadcasts(), 3)
 	})
 }
 
-func TestTheSamplesOfTheREADMEResolveUnclearEntries(t *testing.T) {
+func TestTheSamplesOfThePagesResolveUnclearEntries(t *testing.T) {
 	onEverySample(t, func(t *testing.T, s sample) {
 		ctx := t.Context()
 		_, err := s.o.Enqueue(ctx, outbox.Item{Key: "news", Prepared: email(t, "welcome")})
@@ -370,14 +218,14 @@ func TestTheSamplesOfTheREADMEResolveUnclearEntries(t *testing.T) {
 			another := newBox(t, s.store, s.service.Client()) // whose breakers are closed
 			_, err := another.Deliver(ctx, "news")
 			require.NoError(t, err)
-			require.Equal(t, outbox.Unclear, s.entry(t, "news").State)
+			require.Equal(t, outbox.Unclear, stateOf(t, s.o, "news"))
 			require.NoError(t, resolve(ctx, s.o, func(p *messaging.Prepared) (bool, error) {
 				to, err := p.Recipients()
 				assert.Contains(t, to.Emails, "ada@example.com")
 				return sent, err
 			}))
 		}
-		assert.Equal(t, outbox.Dismissed, s.entry(t, "news").State)
+		assert.Equal(t, outbox.Dismissed, stateOf(t, s.o, "news"))
 		assert.Len(t, s.service.EmailBroadcasts(), 2)
 	})
 }

@@ -6,17 +6,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
-	"github.com/messaging-go/messaging/outbox/internal/pgtest"
 )
 
 func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
@@ -78,26 +75,6 @@ func TestWhatIsNotDueAndWhatIsOverIsNeitherSeenNorClaimed(t *testing.T) {
 	})
 }
 
-func TestRetryAfterDoesNotDependOnTheClockOfTheProcess(t *testing.T) {
-	url := pgtest.URL(t)
-	synctest.Test(t, func(t *testing.T) { // where the clock of the program is in the year 2000
-		ctx := context.Background()
-		pool, store := openPostgres(t, ctx, url)
-		defer pool.Close()
-		var due time.Time
-		require.NoError(t, pool.QueryRow(ctx, `SELECT now() + interval '1 hour'`).Scan(&due))
-		o := newBox(t, store, newService().client(t))
-		_, err := o.Enqueue(ctx, outbox.Item{Key: "reminder", Prepared: request(t, "reminder"), NotBefore: due})
-		require.NoError(t, err)
-		delivered, err := o.Deliver(ctx, "reminder")
-		require.NoError(t, err)
-		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(time.Minute))
-		delivered, err = o.DeliverDue(ctx, 1)
-		require.NoError(t, err)
-		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(time.Minute))
-	})
-}
-
 func TestAWorkerLooksAtNotAfterBeforeItSends(t *testing.T) {
 	db, service := openFile(t), newService()
 	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(slow{}))
@@ -152,7 +129,8 @@ func TestAPausedOperationIsNotSentByAnyProcess(t *testing.T) {
 		service := newService()
 		o, other := db.new(t, service.client(t), outbox.Fast()), db.new(t, service.client(t), outbox.Fast())
 		run(t, other)
-		require.ErrorContains(t, o.Pause(t.Context(), "no such operation"), `operation "no such operation": `)
+		require.ErrorContains(t, o.Pause(t.Context(), triggerEvent, "no such operation"), `operation "no such operation": `)
+		assert.Empty(t, countsOf(t, o).Paused, "a misspelled operation pauses nothing")
 		require.NoError(t, o.Pause(t.Context(), triggerEvent))
 		require.ErrorContains(t, o.Pause(t.Context()), "name at least one operation")
 		enqueue(t, o, "order")
@@ -162,8 +140,8 @@ func TestAPausedOperationIsNotSentByAnyProcess(t *testing.T) {
 		require.NoError(t, o.PauseAll(t.Context()))
 		require.NoError(t, o.Resume(t.Context(), "create event"))
 		assert.Equal(t, []string{"send email broadcast", "send push broadcast", triggerEvent}, countsOf(t, o).Paused)
-		time.Sleep(50 * time.Millisecond)
-		assert.Zero(t, service.requests())
+		eventually(t, func() bool { return countsOf(t, o).OldestPending > 50*time.Millisecond })
+		assert.Zero(t, service.requests(), "paused entries become older, and are not sent")
 		require.NoError(t, o.ResumeAll(t.Context()))
 		eventuallyIs(t, o, "order", outbox.Accepted)
 	})
@@ -278,9 +256,7 @@ func TestRunReturnsInTimeWhateverHangs(t *testing.T) {
 
 func TestRunReturnsInTimeWhileTheTableIsLocked(t *testing.T) {
 	db := openPgx(t)
-	pool, err := pgxpool.New(t.Context(), db.name)
-	require.NoError(t, err)
-	defer pool.Close()
+	pool := openPool(t, db.name)
 	o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithSendTimeout(time.Second))
 	stop, ended := begin(o)
 	enqueue(t, o, "order")

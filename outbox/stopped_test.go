@@ -7,13 +7,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,15 +19,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
-	"github.com/messaging-go/messaging/outbox/postgres"
-	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
 // stepsOfSend are the steps between a claim and the network at which a process can be
@@ -39,9 +34,6 @@ var stepsOfSend = []string{"answer to the claim", "sealer", "call hook", "guard"
 
 // stoppedTimeout is the send timeout of the process that is stopped.
 const stoppedTimeout = 5 * time.Second
-
-// stepHeader names the step that a request passed.
-const stepHeader = "Step"
 
 // These variables make this test the process that is stopped.
 const (
@@ -89,7 +81,6 @@ func testStoppedProcess(t *testing.T, db *database) {
 	process.goOn(t)
 	received.close()
 	// net/http writes the headers before it reads the body, which fails then.
-	assert.Subset(t, []string{"transport", "dialer"}, received.steps(), "the steps after which the headers of a request were sent")
 	assert.Zero(t, received.bodies.Load(), "bytes of bodies, without which no request can be carried out")
 	for _, key := range keys {
 		assert.Equal(t, 1, service.carriedOut(key), key)
@@ -104,13 +95,10 @@ type receiver struct {
 	url    string
 	close  func()       // waits for the requests that have begun
 	bodies atomic.Int64 // how many bytes of bodies have arrived
-
-	mu    sync.Mutex
-	begun map[string]bool // the steps of the requests whose headers have arrived
 }
 
 func startReceiver(t *testing.T) *receiver {
-	r := &receiver{begun: make(map[string]bool)}
+	r := new(receiver)
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	r.url, r.close = server.URL, server.Close
@@ -119,19 +107,9 @@ func startReceiver(t *testing.T) *receiver {
 
 // ServeHTTP accepts a request.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	r.mu.Lock()
-	r.begun[req.Header.Get(stepHeader)] = true
-	r.mu.Unlock()
 	n, _ := io.Copy(io.Discard, req.Body)
 	r.bodies.Add(n)
 	_, _ = io.WriteString(w, accept.body)
-}
-
-// steps returns the steps after which requests began.
-func (r *receiver) steps() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.begun))
 }
 
 // stoppedProcess is this test as another process.
@@ -182,34 +160,20 @@ func (p *stoppedProcess) goOn(t *testing.T) {
 }
 
 // deliverToEachStep is the process that is stopped.
-func deliverToEachStep(t *testing.T, database, service string) {
-	if !strings.HasPrefix(database, "postgres") {
-		store, err := sqlitefile.Open(t.Context(), database)
-		require.NoError(t, err)
-		defer func() { require.NoError(t, store.Close()) }()
-		holdAtEachStep(t, store.Ledger(), service)
-		return
+func deliverToEachStep(t *testing.T, name, service string) {
+	open := openFileAt
+	if strings.HasPrefix(name, "postgres") {
+		open = openPgxAt
 	}
-	pool, err := pgxpool.New(t.Context(), database)
-	require.NoError(t, err)
-	defer pool.Close()
-	store, err := postgres.New(t.Context(), pool)
-	require.NoError(t, err)
-	holdAtEachStep(t, store.Ledger(), service)
-}
-
-// holdAtEachStep delivers entries, and holds one at each step until the input ends.
-func holdAtEachStep[Tx any](t *testing.T, l ledger.TxLedger[Tx], service string) {
+	db := open(t, name)
 	var deliveries sync.WaitGroup
 	for _, name := range stepsOfSend {
 		s := &step{name: name, reached: make(chan struct{})}
-		w := &watched{base: l}
-		w.set(faults{afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
+		db.watch().set(faults{afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
 			s.at("answer to the claim")
 			return claimed, nil
 		}})
-		o := newBox(t, watchedStore[Tx]{w, l}, s.client(t, service), outbox.WithInFlight(1), outbox.WithSealer(s),
-			outbox.WithLease(stoppedTimeout, time.Minute))
+		o := db.new(t, s.client(t, service), outbox.WithInFlight(1), outbox.WithSealer(s), outbox.WithLease(stoppedTimeout, time.Minute))
 		ended := make(chan struct{})
 		deliveries.Go(func() {
 			defer close(ended)
@@ -217,7 +181,7 @@ func holdAtEachStep[Tx any](t *testing.T, l ledger.TxLedger[Tx], service string)
 			assert.NoError(t, err, name)
 			assert.Equal(t, outbox.Delivered{Accepted: 2}, delivered, "%s: another process has sent them", name)
 		})
-		select {
+		select { // holds the entry until the input ends
 		case <-s.reached:
 		case <-ended:
 			require.Fail(t, "a step was not reached", name)
@@ -257,7 +221,6 @@ func (s *step) client(t *testing.T, service string) *messaging.Client {
 		return conn, err
 	}
 	client, err := messaging.NewClient(service, "", messaging.WithHTTPClient(&http.Client{Transport: s}), messaging.WithRateLimiter(s),
-		messaging.WithHeader(stepHeader, s.name),
 		messaging.WithKeySource(func(context.Context) (string, error) {
 			s.at("key source")
 			return "test-key-1", nil

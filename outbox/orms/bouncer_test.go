@@ -6,9 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +53,9 @@ func startBouncer(t testing.TB, schema string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o755); err != nil { // for the user nobody
+		t.Fatal(err)
+	}
 	file := filepath.Join(folder, "pgbouncer.ini")
 	password := ""
 	if config.Password != "" {
@@ -62,13 +63,12 @@ func startBouncer(t testing.TB, schema string) string {
 	}
 	content := fmt.Sprintf(bouncerConfig, config.Host, config.Port, config.User, password, config.Database,
 		config.RuntimeParams["search_path"], port)
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"-q", file}
 	if os.Getuid() == 0 { // which PgBouncer must not run as
 		args = []string{"-q", "-u", "nobody", file}
-		giveToNobody(t, folder, file)
 	}
 	cmd := exec.Command(program, args...)
 	var output bytes.Buffer
@@ -91,20 +91,6 @@ func startBouncer(t testing.TB, schema string) string {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			t.Fatalf("PgBouncer does not start: %s", output.String())
-		}
-	}
-}
-
-func giveToNobody(t testing.TB, paths ...string) {
-	nobody, err := user.Lookup("nobody")
-	if err != nil {
-		t.Fatal(err)
-	}
-	uid, _ := strconv.Atoi(nobody.Uid)
-	gid, _ := strconv.Atoi(nobody.Gid)
-	for _, path := range paths {
-		if err := os.Chown(path, uid, gid); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

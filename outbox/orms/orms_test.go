@@ -75,14 +75,6 @@ func end(err error, tx interface {
 	return tx.Commit()
 }
 
-func newOutbox(t *testing.T, store outbox.Store[outbox.SQLTx]) *outbox.Outbox[outbox.SQLTx] {
-	client, err := messaging.NewClient("https://service.test", "test-key-1")
-	require.NoError(t, err)
-	o, err := outbox.New(store, client)
-	require.NoError(t, err)
-	return o
-}
-
 func request(t *testing.T) *messaging.Prepared {
 	p, err := messaging.EventTriggerParams{EventID: "event", Email: "ada@example.com"}.Prepare()
 	require.NoError(t, err)
@@ -95,7 +87,7 @@ func TestEveryLibraryEnqueuesAndDismissesInItsTransactions(t *testing.T) {
 			db := openPostgres(t)
 			store, err := outboxpostgres.NewSQL(t.Context(), db)
 			require.NoError(t, err)
-			o := newOutbox(t, store)
+			o := newSendingOutbox(t, store)
 			require.ErrorIs(t, transaction(t, db, func(tx outbox.SQLTx) error {
 				_, err := o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "rolled back", Prepared: request(t)})
 				require.NoError(t, err)
@@ -125,7 +117,7 @@ func TestWhatIsNoTransactionOfALibraryIsRejected(t *testing.T) {
 	db := openPostgres(t)
 	store, err := outboxpostgres.NewSQL(t.Context(), db)
 	require.NoError(t, err)
-	o := newOutbox(t, store)
+	o := newSendingOutbox(t, store)
 	require.NoError(t, bun.NewDB(db, pgdialect.New()).RunInTx(t.Context(), nil, func(_ context.Context, tx bun.Tx) error {
 		_, err := o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t)})
 		require.ErrorIs(t, err, outbox.ErrNoTransaction)
@@ -147,7 +139,7 @@ func TestSQLiteTakesATransactionOfSQLX(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	store, err := sqlite.New(t.Context(), db.DB)
 	require.NoError(t, err)
-	o := newOutbox(t, store)
+	o := newSendingOutbox(t, store)
 	tx, err := db.BeginTxx(t.Context(), nil)
 	require.NoError(t, err)
 	_, err = o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t)})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,29 +39,44 @@ func TestNewSaysToCallMigrate(t *testing.T) {
 	require.EqualError(t, postgres.Migrate(t.Context(), (*pgxpool.Pool)(nil)), "outbox: postgres: migrate: db must not be nil")
 }
 
-func TestTheTablesStayInTheirSchemaWhateverTheSearchPath(t *testing.T) {
-	server := pgtest.URL(t)
-	u, err := url.Parse(server)
+// migrated returns a pool of connections with runtime parameters, as name and value by turns,
+// and a store in its database.
+func migrated(t *testing.T, parameters ...string) (*pgxpool.Pool, *postgres.Store) {
+	config, err := pgxpool.ParseConfig(pgtest.URL(t))
 	require.NoError(t, err)
-	schema := u.Query().Get("search_path")
-	pool, err := pgxpool.New(t.Context(), server)
+	for i := 0; i < len(parameters); i += 2 {
+		config.ConnConfig.RuntimeParams[parameters[i]] = parameters[i+1]
+	}
+	config.MaxConns = 8
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
-	defer pool.Close()
+	t.Cleanup(pool.Close)
 	require.NoError(t, postgres.Migrate(t.Context(), pool))
 	store, err := postgres.New(t.Context(), pool)
 	require.NoError(t, err)
+	return pool, store
+}
+
+// entry is an entry to insert.
+func entry(key string) ledger.NewEntry {
+	return ledger.NewEntry{Key: key, Operation: "trigger event", Digest: []byte{1}}
+}
+
+func TestTheTablesStayInTheirSchemaWhateverTheSearchPath(t *testing.T) {
+	pool, store := migrated(t)
+	schema := pool.Config().ConnConfig.RuntimeParams["search_path"]
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `SET LOCAL search_path = pg_catalog`)
 	require.NoError(t, err)
-	_, err = store.Ledger().InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "order", Operation: "trigger event", Digest: []byte{1}}})
+	_, err = store.Ledger().InsertTx(t.Context(), tx, []ledger.NewEntry{entry("order")})
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))
 	var n int
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM `+schema+`.outbox_entry`).Scan(&n))
 	assert.Equal(t, 1, n)
 
-	nowhere := strings.Replace(server, schema, "no_such_schema", 1)
+	nowhere := strings.Replace(pool.Config().ConnString(), schema, "no_such_schema", 1)
 	_, err = postgres.NewSQL(t.Context(), open(t, nowhere))
 	require.EqualError(t, err, "outbox: postgres: no schema of the search path exists")
 }
@@ -69,12 +84,21 @@ func TestTheTablesStayInTheirSchemaWhateverTheSearchPath(t *testing.T) {
 // TestOwnTransactionsAreDurable records the setting that the commit of a statement obeys, in
 // a session with the opposite setting.
 func TestOwnTransactionsAreDurable(t *testing.T) {
-	pool := durabilityPool(t)
-	store, err := postgres.New(t.Context(), pool)
+	pool, store := migrated(t, "synchronous_commit", "off")
+	_, err := pool.Exec(t.Context(), `
+		CREATE TABLE settings (id bigserial, value text);
+		CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN INSERT INTO settings (value) VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
+		CREATE TRIGGER record AFTER INSERT OR UPDATE ON outbox_entry FOR EACH ROW EXECUTE FUNCTION record();
+		CREATE TRIGGER record AFTER INSERT OR DELETE ON outbox_pause FOR EACH ROW EXECUTE FUNCTION record()`)
 	require.NoError(t, err)
+	lastSetting := func() (value string) {
+		require.NoError(t, pool.QueryRow(t.Context(), `SELECT value FROM settings ORDER BY id DESC LIMIT 1`).Scan(&value))
+		return value
+	}
 	l, ctx := store.Ledger(), t.Context()
 	insert := func(key string) error {
-		_, err := l.Insert(ctx, []ledger.NewEntry{{Key: key, Operation: "trigger event", Digest: []byte{1}}})
+		_, err := l.Insert(ctx, []ledger.NewEntry{entry(key)})
 		return err
 	}
 	claim := func(keys ...string) error {
@@ -97,57 +121,29 @@ func TestOwnTransactionsAreDurable(t *testing.T) {
 		_, err := pool.Exec(ctx, `DELETE FROM settings`)
 		require.NoError(t, err)
 		require.NoError(t, step.do(), step.name)
-		assert.Equal(t, "on", lastSetting(t, pool), step.name)
+		assert.Equal(t, "on", lastSetting(), step.name)
 	}
 
-	tx, err := pool.Begin(t.Context())
+	tx, err := pool.Begin(ctx)
 	require.NoError(t, err)
-	_, err = l.InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "of the program", Operation: "trigger event", Digest: []byte{1}}})
+	_, err = l.InsertTx(ctx, tx, []ledger.NewEntry{entry("of the program")})
 	require.NoError(t, err)
-	require.NoError(t, tx.Commit(t.Context()))
-	assert.Equal(t, "off", lastSetting(t, pool), "a transaction of the program keeps its setting")
-}
-
-func durabilityPool(t *testing.T) *pgxpool.Pool {
-	config, err := pgxpool.ParseConfig(pgtest.URL(t))
-	require.NoError(t, err)
-	config.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	require.NoError(t, postgres.Migrate(t.Context(), pool))
-	_, err = pool.Exec(t.Context(), `
-		CREATE TABLE settings (id bigserial, value text);
-		CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$
-		BEGIN INSERT INTO settings (value) VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
-		CREATE TRIGGER record AFTER INSERT OR UPDATE ON outbox_entry FOR EACH ROW EXECUTE FUNCTION record();
-		CREATE TRIGGER record AFTER INSERT OR DELETE ON outbox_pause FOR EACH ROW EXECUTE FUNCTION record()`)
-	require.NoError(t, err)
-	return pool
-}
-
-func lastSetting(t *testing.T, pool *pgxpool.Pool) (value string) {
-	require.NoError(t, pool.QueryRow(t.Context(), `SELECT value FROM settings ORDER BY id DESC LIMIT 1`).Scan(&value))
-	return value
+	require.NoError(t, tx.Commit(ctx))
+	assert.Equal(t, "off", lastSetting(), "a transaction of the program keeps its setting")
 }
 
 func TestInsertsOfTheSameKeysInOppositeOrderSucceed(t *testing.T) {
-	pool := pgtest.Pool(t)
-	require.NoError(t, postgres.Migrate(t.Context(), pool))
-	store, err := postgres.New(t.Context(), pool)
-	require.NoError(t, err)
+	_, store := migrated(t)
 	const n = 300
+	var forward []ledger.NewEntry
+	for i := range n {
+		forward = append(forward, entry(fmt.Sprint(i)))
+	}
+	backward := slices.Clone(forward)
+	slices.Reverse(backward)
 	var group sync.WaitGroup
-	for _, forward := range []bool{true, false, true, false} {
+	for _, entries := range [][]ledger.NewEntry{forward, backward, forward, backward} {
 		group.Go(func() {
-			entries := make([]ledger.NewEntry, n)
-			for i := range entries {
-				key := i
-				if !forward {
-					key = n - 1 - i
-				}
-				entries[i] = ledger.NewEntry{Key: fmt.Sprint(key), Operation: "trigger event", Digest: []byte{1}}
-			}
 			_, err := store.Ledger().Insert(t.Context(), entries)
 			assert.NoError(t, err)
 		})
@@ -162,24 +158,12 @@ func TestInsertsOfTheSameKeysInOppositeOrderSucceed(t *testing.T) {
 var triggers = ledger.Look{Class: ledger.Class{Operation: "trigger event", Lane: ledger.Normal}}
 
 func TestOwnTransactionsAreReadCommitted(t *testing.T) {
-	config, err := pgxpool.ParseConfig(pgtest.URL(t))
-	require.NoError(t, err)
-	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
-	config.ConnConfig.RuntimeParams["DateStyle"] = "German, DMY"
-	config.ConnConfig.RuntimeParams["TimeZone"] = "Asia/Kathmandu"
-	config.MaxConns = 8
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	defer pool.Close()
-	require.NoError(t, postgres.Migrate(t.Context(), pool))
-	store, err := postgres.New(t.Context(), pool)
-	require.NoError(t, err)
+	_, store := migrated(t, "default_transaction_isolation", "serializable", "DateStyle", "German, DMY", "TimeZone", "Asia/Kathmandu")
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
 			for n := range 50 {
-				key := fmt.Sprintf("%d %d", i, n)
-				_, err := store.Ledger().Insert(context.Background(), []ledger.NewEntry{{Key: key, Operation: "trigger event", Digest: []byte{1}}})
+				_, err := store.Ledger().Insert(context.Background(), []ledger.NewEntry{entry(fmt.Sprintf("%d %d", i, n))})
 				assert.NoError(t, err)
 				_, err = store.Ledger().Claim(context.Background(), ledger.Claim{Token: ledger.Token{byte(i + 1)}, Lease: time.Minute, Limit: 3,
 					Look: triggers, MaxBytes: 100})
