@@ -20,12 +20,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"golang.org/x/net/http2"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/faultserver"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
+
+// TestMain fails the package when any test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestChaosKeepsEveryPromise sends thousands of calls, whose contexts end at random,
 // to a service that treats each request at random. Then it compares the outcome of

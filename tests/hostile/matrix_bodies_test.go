@@ -1,6 +1,8 @@
 package hostile_test
 
 import (
+	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,10 +26,10 @@ const unfinished = `{"success":true,"data":[{"customer_id":"1"`
 
 const pageOfHTML = "<html>\x1b[31m502 Bad Gateway\x00</html>"
 
-// hostileBodies are bodies that are cut short, contradict their header or
-// themselves, or are not a response of the service.
+// hostileBodies are bodies that are cut short or contradict their header, and statuses in
+// the middle of something. Package internal/wire tests what a complete body says, and package
+// internal/exchange what each status does.
 func hostileBodies() []hostileRow {
-	const reset = "\x1b[0m\x00\r\nforged: line"
 	answer, write := faultserver.Respond, faultserver.Write
 	return []hostileRow{
 		{"JSON that breaks off just where Content-Length says",
@@ -49,100 +51,26 @@ func hostileBodies() []hostileRow {
 			afterActing(chunked(fmt.Sprintf("%x\r\n%s\r\n0\r\nSuccess: false\r\n\r\n", len(scripted.Success), scripted.Success))).both(succeeds, 1,
 				1),
 		)},
-		{"200 with nothing in it", responds200("").both(unreadable, 1, 1)},
 		{"204", afterActing(write("HTTP/1.1 204 No Content\r\n\r\n")).both(unreadable, 1, 1).check(errorContains("(204)"))},
-		{"201 and 202 that say success", join(
-			afterActing(answer(201, scripted.Success)).both(succeeds, 1, 1).check(hasStatus(201)),
-			afterActing(answer(202, scripted.Success)).both(succeeds, 1, 1).check(hasStatus(202)),
+		{"a redirect from https to http", redirectedOverTLS().both(unclear, 1, 1).check(errorContains("redirects are not followed"))},
+		{"401 and 403, of the service and of a firewall", join(
+			forEach(gatewayPages, func(body string) hostileCases { return withoutActing(answer(401, body)) }).
+				both(rejected, 1, 0).check(errorIs(messaging.ErrUnauthorized)),
+			forEach(gatewayPages, func(body string) hostileCases { return withoutActing(answer(403, body)) }).
+				both(rejected, 1, 0).check(errorIs(messaging.ErrForbidden)),
 		)},
-		{"203 and 206 that say success", join(
-			afterActing(answer(203, scripted.Success)).both(succeeds, 1, 1).check(hasStatus(203)),
-			afterActing(answer(206, scripted.Success)).both(succeeds, 1, 1).check(hasStatus(206)),
-		)},
-		{"200 with a page of HTML", afterActing(answer(200, pageOfHTML, "Content-Type: text/html")).
-			both(unreadable, 1, 1).check(errorContains("HTML or XML, not JSON"), hasBody(pageOfHTML), errorOmits("502"))},
-		{"200 with a sound answer that calls itself text",
-			afterActing(answer(200, scripted.Success, "Content-Type: text/plain")).both(succeeds, 1, 1)},
-		{"200 with a page of HTML that calls itself JSON", afterActing(answer(200, pageOfHTML, "Content-Type: application/json")).
-			both(unreadable, 1, 1).check(hasBody(pageOfHTML))},
-		{"200 with JSON that is no object",
-			responds200(`null`, `[]`, `"ok"`, `1`, `true`).both(unreadable, 1, 1).check(errorContains("not an object"))},
-		{"200 with an empty object", responds200(`{}`).both(unreadable, 1, 1).check(errorContains("success is missing"))},
-		{"200 that says no success", withoutActing(answer(200, scripted.Failure)).both(rejected, 1, 0).check(hasMessage("No."))},
-		{"200 whose success only looks true", responds200(`{"success":"true"}`, `{"success":1}`, `{"success":null}`).
-			both(unreadable, 1, 1).check(errorContains("not a boolean"))},
-		{"an error status that says success", join(
-			withoutActing(answer(400, scripted.Success)).both(rejected, 1, 0),
-			afterActing(answer(500, scripted.Success)).read(unclear, 3, 3).send(unclear, 1, 1),
-		)},
-		{"201 that says no success, and why", withoutActing(answer(201, `{"success":false,"errors":{"subject":["is required"]}}`)).
-			both(rejected, 1, 0).check(hasMessage("", scripted.FieldProblems("subject", "is required")...))},
-		{"success twice", responds200(`{"success":false,"success":true}`, `{"success":true,"success":false}`).
-			both(unreadable, 1, 1).check(errorContains("success is duplicated"))},
-		{"success in another case",
-			responds200(`{"Success":true}`, `{"SUCCESS":true}`).both(unreadable, 1, 1).check(errorContains("success is missing"))},
-		{"text or a second document after the first",
-			responds200(scripted.Success+"ok", scripted.Success+scripted.Success).both(unreadable,
-				1, 1).check(errorContains("followed by more text"))},
-		{"a byte order mark before JSON", responds200("\uFEFF"+scripted.Success).both(succeeds, 1, 1)},
-		{"UTF-16", responds200(scripted.UTF16(scripted.Success), scripted.UTF16(scripted.Success)[2:]).both(unreadable, 1, 1)},
-		{"text that is no UTF-8, and half a surrogate pair", join(
-			responds200(`{"success":true,"data":[{"customer_id":"a`+"\xff"+`"}]}`).both(succeeds, 1, 1).check(hasID("a\uFFFD")),
-			responds200(`{"success":true,"data":[{"customer_id":"a\ud800"}]}`).both(succeeds, 1, 1).check(hasID("a\uFFFD")),
-			responds200(`{"success":true,"data":[],"meta":{"next_page_cursor":"a`+"\xff"+`"}}`).
-				read(unreadable, 1, 1).send(succeeds, 1, 1).check(onlyOnFailure(errorContains("next_page_cursor is not valid UTF-8"))),
-			responds200(`{"success":true,"data":[],"meta":{"next_page_cursor":"a\udc00"}}`).
-				read(unreadable, 1, 1).send(succeeds, 1, 1).check(onlyOnFailure(errorContains("next_page_cursor is not valid UTF-8"))),
-		)},
-		{"control characters in a message", withoutActing(answer(400, `{"message":"\u001b[0m\u0000\r\nforged: line"}`)).
-			both(rejected, 1, 0).check(hasMessage(reset), errorContains(`\x1b[0m\x00\r\nforged: line`))},
-		{"lists nested 10,001 deep", join(
-			responds200(`{"success":true,"more":`+scripted.NestedArrays(10_001)+`}`).check(errorContains("more is not valid JSON")),
-		).both(unreadable, 1, 1)},
-		{"a text of a million characters and a number of 100,000 digits", join(
-			responds200(`{"success":true,"data":[{"customer_id":"`+strings.Repeat("x", 1e6)+`"}]}`).both(succeeds,
-				1, 1).check(hasID(strings.Repeat("x", 1e6))),
-			responds200(`{"success":true,"data":[{"total_sent":`+strings.Repeat("9", 1e5)+`}]}`).reading(listMessages).
-				both(succeeds, 1, 1),
-		)},
-		{"members that nobody knows",
-			responds200(`{"success":true,"version":2,"data":[],"meta":{"total":1},"links":{"next":null}}`).both(succeeds, 1, 1)},
-		{"a send whose data is missing, or anything",
-			responds200(`{"success":true}`, `{"success":true,"data":null}`, `{"success":true,"data":{}}`, `{"success":true,"data":"x"}`).
-				send(succeeds, 1, 1)},
-		{"a trigger whose data is false, null or missing", join(
-			withoutActing(answer(200, `{"success":true,"data":false}`)).sending(triggerEvent).send(rejected, 1, 0),
-			responds200(`{"success":true,"data":null}`, `{"success":true}`).sending(triggerEvent).send(succeeds, 1, 1),
-		)},
-		{"a created event that is null, a list, or without an id", join(
-			responds200(`{"success":true,"data":null}`, `{"success":true}`, `{"success":true,"data":[{"id":"1"}]}`).check(errorContains("data ")),
-			responds200(`{"success":true,"data":{"name":"order_paid"}}`,
-				`{"success":true,"data":{"id":""}}`).check(errorContains("data.id is missing")),
-		).sending(createEvent).send(acceptedUnreadable, 1, 1).check(errorContains("the event was created, do not repeat it"))},
+		{"404 of another server", withoutActing(answer(404, "<html>Not Found</html>")).
+			both(rejected, 1, 0).check(errorIs(messaging.ErrNotFound), errorContains("check the base URL"))},
+		{"413 while the request is still being written", custom(testTooLargeARequest)},
+		{"503 with a body that drips",
+			afterActing(write("HTTP/1.1 503 Busy\r\nContent-Length: 1000\r\n\r\n"), drip).withShortTimeout().
+				read(unclear, 3, 3).send(unclear, 1, 1).check(errorIs(messaging.ErrServer))},
 	}
 }
 
 // chunked writes a response with the given chunks.
 func chunked(chunks string) faultserver.Step {
 	return faultserver.Write(okLine + "Transfer-Encoding: chunked\r\nTrailer: Success\r\n\r\n" + chunks)
-}
-
-// hasID requires the id of the only customer on a page.
-func hasID(id string) hostileCheck {
-	return func(t *testing.T, o callResult) {
-		if _, isPage := o.value.(*messaging.Page[messaging.Customer]); isPage {
-			hasItems(messaging.Customer{CustomerID: id})(t, o)
-		}
-	}
-}
-
-// onlyOnFailure applies a check to failed calls only.
-func onlyOnFailure(check hostileCheck) hostileCheck {
-	return func(t *testing.T, o callResult) {
-		if o.err != nil {
-			check(t, o)
-		}
-	}
 }
 
 // testLeftoverBytesAreIgnored makes two calls: what follows the first response
@@ -176,3 +104,78 @@ func requireHangUp(t *testing.T, server *faultserver.Server) {
 		require.FailNow(t, "the client keeps the connection")
 	}
 }
+
+func redirectedOverTLS() hostileCases {
+	return servedBy(func(tb testing.TB) *faultserver.Server {
+		return faultserver.StartTLS(tb, acting(faultserver.Respond(http.StatusFound, scripted.Success, "Location: "+untouchedServer(tb))))
+	}).through(func(*http.Transport) {})
+}
+
+// untouchedServer is the URL of a server that must receive no connection.
+func untouchedServer(tb testing.TB) string {
+	other := faultserver.Start(tb, acting(faultserver.Respond(http.StatusOK, scripted.Success)))
+	tb.Cleanup(func() { assert.Zero(tb, other.Connections(), "neither the key nor the body goes elsewhere") })
+	return other.URL()
+}
+
+// gatewayPages are the error pages of gateways. Some quote the key.
+var gatewayPages = []string{
+	`{"message":"No."}`, pageOfHTML, "", "<html>Blocked: " + scripted.SecretKey + "</html>",
+	`{"message":"The key ` + scripted.SecretKey + ` is unknown."}`,
+	strings.Repeat("x", scripted.MaxKeptBody-len(scripted.SecretKey)+1) + scripted.SecretKey, // which the limit cuts in two
+	`{"errors":{"key":["` + strings.Replace(scripted.SecretKey, "_", `\u005f`, 1) + ` is unknown"]}}`,
+}
+
+// testTooLargeARequest allows for both ends of a race: the response may arrive, or
+// the connection may break first. Neither is carried out or repeated.
+func testTooLargeARequest(t *testing.T) {
+	server := faultserver.Start(t,
+		faultserver.Script{faultserver.ReadHead, faultserver.Respond(http.StatusRequestEntityTooLarge, ""), faultserver.Reset})
+	client := newHostileClient(t, server)
+	params := scripted.BroadcastTo(scripted.PersonalEmail)
+	params.Message = strings.Repeat("x", 8<<20)
+	_, err := client.Broadcasts.SendEmail(t.Context(), params)
+	if errors.As(err, new(*messaging.APIError)) {
+		requireOutcome(t, rejected, err)
+	} else {
+		requireOutcome(t, lost, err)
+	}
+	requireCounts(t, server, 0, 0)
+	assert.Equal(t, 1, server.Connections())
+}
+
+// hostileSizes are compressed and informational responses. Those that are too large or too
+// slow are in bounds_test.go.
+func hostileSizes() []hostileRow {
+	write, repeat := faultserver.Write, faultserver.Repeat
+	packed := scripted.Gzip(scripted.Success)
+	return []hostileRow{
+		{"a body that is packed badly, or in a way that was not asked for", join(
+			responds200(packed).both(unreadable, 1, 1),
+			afterActing(faultserver.Respond(200, packed, "Content-Encoding: br")).both(unreadable, 1, 1),
+			afterActing(faultserver.Respond(200, packed, "Content-Encoding: gzip")).through(
+				func(t *http.Transport) { t.DisableCompression = true }).both(unreadable, 1, 1),
+			afterActing(faultserver.Respond(200, scripted.Success, "Content-Encoding: gzip")).read(lost, 3, 3).send(lost, 1,
+				1).check(errorIs(gzip.ErrHeader)),
+			afterActing(faultserver.Respond(200, packed[:len(packed)/2], "Content-Encoding: gzip")).read(lost, 3, 3).send(lost, 1,
+				1).check(errorIs(io.ErrUnexpectedEOF)),
+		)},
+		{"answers before the answer", join(
+			afterActing(repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1000), faultserver.Respond(200, scripted.Success)).both(succeeds, 1, 1),
+			afterActing(repeat("HTTP/1.1 102 Processing\r\n\r\n", 1000), faultserver.Respond(200, scripted.Success)).both(succeeds, 1, 1),
+		)},
+		{"100 Continue, and then nothing",
+			afterActing(write("HTTP/1.1 100 Continue\r\n\r\n"), faultserver.Close).read(lost, 3, 3).send(lost, 1, 1)},
+		{"101 to a request that asked for no other protocol",
+			afterActing(write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n"), faultserver.Hang).
+				both(unclear, 1, 1).check(endsConnection)},
+	}
+}
+
+var drip = faultserver.Forever(faultserver.Write("x"), func(*faultserver.Connection) error {
+	time.Sleep(shortTimeout / 20)
+	return nil
+})
+
+// endsConnection requires that the client has closed the connection.
+func endsConnection(t *testing.T, o callResult) { requireHangUp(t, o.server) }

@@ -22,9 +22,9 @@
 // Clients:
 //
 //	at, through, over     the base URL and the transport
-//	with, within          options of the client, and the context of the call
+//	within                the context of the call
 //	withShortTimeout      a short attempt timeout, for servers that never finish
-//	reading, sending      other calls than a list of customers and a broadcast
+//	sending               another call than a broadcast
 //
 // Calls and what they must come to:
 //
@@ -42,9 +42,6 @@
 //	rejected              APIError, rejected: the service refused
 //	unclear               APIError, unknown: a response that proves nothing
 //	unreadable            DecodeError, unknown: not a response of the service
-//	acceptedUnreadable    DecodeError, accepted: success with invalid data
-//	badCursor             PageError, accepted: a range that leads back or nowhere
-//	rangeFailed           PageError, unknown: a range that ends with a failed page
 //
 // A read over a transport that is given to the client is lost rather than unsent:
 // without a request body, nothing proves that it was not sent.
@@ -66,11 +63,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/faultserver"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
+
+// TestMain fails the package when any test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // hostileRow is one way in which a response, or the lack of one, can go wrong.
 type hostileRow struct {
@@ -80,7 +81,7 @@ type hostileRow struct {
 
 // hostileRows is the whole matrix.
 func hostileRows() []hostileRow {
-	return slices.Concat(hostileBodies(), hostileLists(), hostileSizes(), hostileStatuses(), hostileConnections())
+	return slices.Concat(hostileBodies(), hostileSizes(), hostileConnections())
 }
 
 func TestHostileResponses(t *testing.T) {
@@ -107,15 +108,12 @@ type outcome struct {
 
 // The comment of the package explains these.
 var (
-	succeeds           = outcome{nil, messaging.DeliveryAccepted}
-	unsent             = outcome{new(messaging.TransportError), messaging.DeliveryNotSent}
-	lost               = outcome{new(messaging.TransportError), messaging.DeliveryUnknown}
-	rejected           = outcome{new(messaging.APIError), messaging.DeliveryRejected}
-	unclear            = outcome{new(messaging.APIError), messaging.DeliveryUnknown}
-	unreadable         = outcome{new(messaging.DecodeError), messaging.DeliveryUnknown}
-	acceptedUnreadable = outcome{new(messaging.DecodeError), messaging.DeliveryAccepted}
-	badCursor          = outcome{new(messaging.PageError), messaging.DeliveryAccepted}
-	rangeFailed        = outcome{new(messaging.PageError), messaging.DeliveryUnknown}
+	succeeds   = outcome{nil, messaging.DeliveryAccepted}
+	unsent     = outcome{new(messaging.TransportError), messaging.DeliveryNotSent}
+	lost       = outcome{new(messaging.TransportError), messaging.DeliveryUnknown}
+	rejected   = outcome{new(messaging.APIError), messaging.DeliveryRejected}
+	unclear    = outcome{new(messaging.APIError), messaging.DeliveryUnknown}
+	unreadable = outcome{new(messaging.DecodeError), messaging.DeliveryUnknown}
 )
 
 // hostileCall is one call and what it must come to.
@@ -135,30 +133,8 @@ func listCustomers(ctx context.Context, client *messaging.Client) (any, error) {
 	return client.Customers.List(ctx, messaging.CustomerListParams{})
 }
 
-func listEvents(ctx context.Context, client *messaging.Client) (any, error) {
-	return client.Events.List(ctx, messaging.EventListParams{})
-}
-
-func listMessages(ctx context.Context, client *messaging.Client) (any, error) {
-	return client.Transactional.List(ctx, messaging.TransactionalListParams{})
-}
-
 func sendBroadcast(ctx context.Context, client *messaging.Client) (any, error) {
 	return client.Broadcasts.SendEmail(ctx, scripted.BroadcastTo(scripted.PersonalEmail))
-}
-
-func triggerEvent(ctx context.Context, client *messaging.Client) (any, error) {
-	return client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "order_paid", Email: scripted.PersonalEmail})
-}
-
-func createEvent(ctx context.Context, client *messaging.Client) (any, error) {
-	return client.Events.Create(ctx,
-		messaging.EventCreateParams{Name: "order_paid", Description: "Paid", Parameters: []messaging.EventParameter{}})
-}
-
-// allCustomers returns the ids of all customers.
-func allCustomers(ctx context.Context, client *messaging.Client) (any, error) {
-	return messaging.Collect(customersKind.All(ctx, client, ""))
 }
 
 // hostileCase is a server, a client, and the calls to make. Each call has a server
@@ -169,10 +145,8 @@ type hostileCase struct {
 	start     func(testing.TB) *faultserver.Server
 	baseURL   string // "" for the server's own
 	transport func(*testing.T, *faultserver.Server) http.RoundTripper
-	options   []messaging.Option
 	timesOut  bool // with a shortTimeout, or a longer one
 	within    func(context.Context) (context.Context, context.CancelFunc)
-	read      callFunc
 	send      callFunc
 	calls     []hostileCall
 	checks    []hostileCheck
@@ -237,7 +211,7 @@ func (c *hostileCase) perform(t *testing.T, call hostileCall, options ...messagi
 
 func (c *hostileCase) client(t *testing.T, server *faultserver.Server, more ...messaging.Option) *messaging.Client {
 	t.Helper()
-	options := append(append([]messaging.Option{scripted.WithQuickRetries()}, c.options...), more...)
+	options := append([]messaging.Option{scripted.WithQuickRetries()}, more...)
 	if c.transport != nil {
 		options = append(options, messaging.WithHTTPClient(&http.Client{Transport: c.transport(t, server)}))
 	}
@@ -304,7 +278,7 @@ func join(parts ...hostileCases) hostileCases { return slices.Concat(parts...) }
 func custom(test func(*testing.T)) hostileCases { return hostileCases{{test: test}} }
 
 func servedBy(start func(testing.TB) *faultserver.Server) hostileCases {
-	return hostileCases{{start: start, within: context.WithCancel, read: listCustomers, send: sendBroadcast}}
+	return hostileCases{{start: start, within: context.WithCancel, send: sendBroadcast}}
 }
 
 // onConnections plays one script per connection, and the last one on all
@@ -348,12 +322,7 @@ func (cs hostileCases) change(change func(*hostileCase)) hostileCases {
 	return cs
 }
 
-// reading and sending replace the calls, which are a list of customers and an
-// email broadcast by default.
-func (cs hostileCases) reading(read callFunc) hostileCases {
-	return cs.change(func(c *hostileCase) { c.read = read })
-}
-
+// sending replaces the send, which is an email broadcast by default.
 func (cs hostileCases) sending(send callFunc) hostileCases {
 	return cs.change(func(c *hostileCase) { c.send = send })
 }
@@ -361,7 +330,9 @@ func (cs hostileCases) sending(send callFunc) hostileCases {
 // read requires that a read has an outcome, that the server has received as many
 // requests, and that it has carried out as many.
 func (cs hostileCases) read(want outcome, requests, acted int) hostileCases {
-	return cs.change(func(c *hostileCase) { c.calls = append(c.calls, hostileCall{"read", c.read, want, requests, acted}) })
+	return cs.change(func(c *hostileCase) {
+		c.calls = append(c.calls, hostileCall{"read", listCustomers, want, requests, acted})
+	})
 }
 
 // send requires the same of a send.
@@ -377,10 +348,6 @@ func (cs hostileCases) both(want outcome, requests, acted int) hostileCases {
 // check adds conditions to all calls.
 func (cs hostileCases) check(checks ...hostileCheck) hostileCases {
 	return cs.change(func(c *hostileCase) { c.checks = append(c.checks, checks...) })
-}
-
-func (cs hostileCases) with(options ...messaging.Option) hostileCases {
-	return cs.change(func(c *hostileCase) { c.options = append(c.options, options...) })
 }
 
 // shortTimeout is the attempt timeout of a client whose server never finishes.
@@ -435,11 +402,6 @@ func errorContains(words string) hostileCheck {
 	return func(t *testing.T, o callResult) { assert.ErrorContains(t, o.err, words) }
 }
 
-// errorOmits requires that the text of the error does not contain words.
-func errorOmits(words string) hostileCheck {
-	return func(t *testing.T, o callResult) { assert.NotContains(t, o.err.Error(), words) }
-}
-
 // tookAttempts requires a number of attempts.
 func tookAttempts(want int) hostileCheck {
 	return func(t *testing.T, o callResult) {
@@ -447,57 +409,4 @@ func tookAttempts(want int) hostileCheck {
 		require.ErrorAs(t, o.err, &failed)
 		assert.Equal(t, want, failed.Attempts)
 	}
-}
-
-// hasMessage requires what was decoded from the body of an error response.
-func hasMessage(message string, fields ...messaging.FieldProblem) hostileCheck {
-	return func(t *testing.T, o callResult) {
-		var answer *messaging.APIError
-		require.ErrorAs(t, o.err, &answer)
-		assert.Equal(t, message, answer.Message)
-		assert.Equal(t, fields, answer.Fields)
-	}
-}
-
-// hasBody requires that the error keeps the body of the response unchanged.
-func hasBody(body string) hostileCheck {
-	return func(t *testing.T, o callResult) {
-		var unreadable *messaging.DecodeError
-		require.ErrorAs(t, o.err, &unreadable)
-		assert.Equal(t, body, string(unreadable.Body))
-	}
-}
-
-// hasRetryAfter requires the wait that the service asks for.
-func hasRetryAfter(retryAfter time.Duration) hostileCheck {
-	return func(t *testing.T, o callResult) {
-		var answer *messaging.APIError
-		require.ErrorAs(t, o.err, &answer)
-		assert.Equal(t, retryAfter, answer.RetryAfter)
-	}
-}
-
-// hasItems requires the items of a page, or those of a whole range.
-func hasItems[T any](want ...T) hostileCheck {
-	return func(t *testing.T, o callResult) {
-		if page, ok := o.value.(*messaging.Page[T]); ok {
-			assert.Equal(t, want, page.Items)
-			return
-		}
-		assert.Equal(t, want, o.value)
-	}
-}
-
-// hasStatus requires the status of a successful response.
-func hasStatus(want int) hostileCheck {
-	return func(t *testing.T, o callResult) { assert.Equal(t, want, o.response(t).StatusCode) }
-}
-
-func (o callResult) response(t *testing.T) *messaging.Response {
-	t.Helper()
-	if page, ok := o.value.(*messaging.Page[messaging.Customer]); ok {
-		return page.Response
-	}
-	require.IsType(t, new(messaging.Response), o.value)
-	return o.value.(*messaging.Response)
 }
