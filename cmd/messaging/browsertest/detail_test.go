@@ -61,18 +61,17 @@ func TestAKeySendsWhatIsEditedAndTheFocusGoesToTheResult(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p>"))
 	p := openTab(t, "about:blank", 1280, "light")
-	for i, try := range []struct {
-		field    string
-		modifier int64
-	}{{"[name=subject]", 2}, {"[name=message]", 4}} { // Ctrl and Cmd
+	number := 1
+	for field, modifier := range map[string]int64{"[name=subject]": 2, "[name=message]": 4} { // Ctrl and Cmd
 		p.show(b.ui + "/requests/1?tab=replay")
-		p.edit(try.field, "Edited")
-		eval[bool](p, fmt.Sprintf(`(document.querySelector(%q).focus(), true)`, try.field))
+		p.edit(field, "Edited")
+		eval[bool](p, fmt.Sprintf(`(document.querySelector(%q).focus(), true)`, field))
 		_, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown,
-			Key: "Enter", Text: "\r", WindowsVirtualKeyCode: 13, Modifiers: try.modifier})
+			Key: "Enter", Text: "\r", WindowsVirtualKeyCode: 13, Modifiers: modifier})
 		require.NoError(t, err)
-		p.until(fmt.Sprintf(`location.pathname === "/requests/%d" && %s && document.activeElement.id === "detail"`, 2+i, isLive))
-		assert.Contains(t, b.control("GET", fmt.Sprintf("/api/requests/%d/body", 2+i), ""), `"Edited"`)
+		number++
+		p.until(fmt.Sprintf(`location.pathname === "/requests/%d" && %s && document.activeElement.id === "detail"`, number, isLive))
+		assert.Contains(t, b.control("GET", fmt.Sprintf("/api/requests/%d/body", number), ""), `"Edited"`)
 	}
 }
 

@@ -134,21 +134,18 @@ func TestEnterGoesIntoTheRequest(t *testing.T) {
 	for range 3 {
 		b.send("GET", "/v1/events", "")
 	}
+	p := openTab(t, b.ui, 390, "light")
+	for _, number := range []string{"3", "2"} {
+		p.press("j")
+		p.until(fmt.Sprintf(`document.activeElement.dataset.number === "%s"`, number))
+	}
 	for _, width := range []int64{390, 1280} {
-		p := openTab(t, b.ui, width, "light")
-		if width < 900 {
-			for _, number := range []string{"3", "2"} {
-				p.press("j")
-				p.until(fmt.Sprintf(`document.activeElement.dataset.number === "%s"`, number))
-			}
-		} else {
-			eval[bool](p, `(document.querySelector("#rows .row:nth-of-type(2)").focus(), true)`)
-		}
+		p.do(chromedp.EmulateViewport(width, 800))
+		eval[bool](p, `(document.querySelector("#rows .row:nth-of-type(2)").focus(), true)`)
 		p.press("Enter")
 		p.until(`location.pathname === "/requests/2" && document.activeElement.id === "detail"`)
 		p.press("Escape")
 		p.until(`location.pathname === "/" && document.activeElement.dataset.number === "2"`)
-		p.close()
 	}
 }
 
@@ -161,27 +158,28 @@ func TestEveryWayBackLeadsToTheRow(t *testing.T) {
 		"key":     func(p *tab) { p.press("Escape") },
 		"browser": func(p *tab) { p.do(chromedp.NavigateBack()) },
 	}
-	for width, names := range map[int64][]string{390: {"link", "key", "browser"}, 900: {"link"}} {
-		for _, name := range names {
-			p := openTab(t, b.ui, width, "light")
-			p.is(listIsShown)
-			eval[bool](p, `(document.querySelector(".row[data-number='9']").scrollIntoView({ block: "center" }), true)`)
-			top, entries := eval[float64](p, `scrollY`), eval[int](p, `history.length`)
-			assert.Positive(t, top)
-			p.click(`.row[data-number="9"]`)
-			p.until(detailIsShown + ` && document.activeElement.id === "detail"`)
-			p.is(`document.querySelector(".back").getBoundingClientRect().top >= 0`)
-			if name != "browser" { // which shows the views one by one
-				p.click(`[data-tab=exchange]`)
-				p.until(`location.search === "?tab=exchange"`)
-				entries++
-			}
-			ways[name](p)
-			p.until(listIsShown + ` && location.href === "` + b.ui + `/" && document.activeElement.dataset.number === "9"`)
-			assert.InDelta(t, top, eval[float64](p, `scrollY`), 1, "%s at %d px", name, width)
-			assert.Equal(t, entries+1, eval[int](p, `history.length`), "%s at %d px adds nothing to the history", name, width)
-			p.close()
+	for _, test := range []struct {
+		way   string
+		width int64
+	}{{"link", 390}, {"key", 390}, {"browser", 390}, {"link", 900}} {
+		p := openTab(t, b.ui, test.width, "light") // with a history of its own
+		p.is(listIsShown)
+		eval[bool](p, `(document.querySelector(".row[data-number='9']").scrollIntoView({ block: "center" }), true)`)
+		top, entries := eval[float64](p, `scrollY`), eval[int](p, `history.length`)
+		assert.Positive(t, top)
+		p.click(`.row[data-number="9"]`)
+		p.until(detailIsShown + ` && document.activeElement.id === "detail"`)
+		p.is(`document.querySelector(".back").getBoundingClientRect().top >= 0`)
+		if test.way != "browser" { // which shows the views one by one
+			p.click(`[data-tab=exchange]`)
+			p.until(`location.search === "?tab=exchange"`)
+			entries++
 		}
+		ways[test.way](p)
+		p.until(listIsShown + ` && location.href === "` + b.ui + `/" && document.activeElement.dataset.number === "9"`)
+		assert.InDelta(t, top, eval[float64](p, `scrollY`), 1, test)
+		assert.Equal(t, entries+1, eval[int](p, `history.length`), "%v adds nothing to the history", test)
+		p.close()
 	}
 	p := openTab(t, b.ui+"/requests/9?q=to:example.com", 390, "light")
 	p.click(`[data-step="1"]`)

@@ -248,7 +248,7 @@ func TestAWrongTokenIsReported(t *testing.T) {
 		p.typeText("wrong")
 		p.press("Enter")
 		p.until(`document.querySelector("[role=alert]")?.textContent.includes("not the token")`)
-		p.requireFits("login", look.width, look.scheme)
+		p.requireFits("login", look.width)
 		p.requireNoFindings(script, fmt.Sprintf("login, %d px, %s", look.width, look.scheme))
 		p.close()
 	}

@@ -1,11 +1,16 @@
 package browsertest
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -30,44 +35,36 @@ func TestEveryPageFitsAndIsAccessible(t *testing.T) {
 	sendSome(t, b)
 	b.control("POST", "/api/faults", `{"op":"trigger event","skip":2,"count":3,"fault":{"kind":"rate_limited","after":"7s"}}`)
 	for _, look := range []struct {
-		width  int64
-		scheme string
-		axe    bool
-	}{{390, "light", true}, {1280, "dark", true}, {768, "light", false}, {1920, "dark", false}} {
+		width, wider int64
+		scheme       string
+	}{{390, 768, "light"}, {1280, 1920, "dark"}} {
 		p := openTab(t, "about:blank", look.width, look.scheme)
 		for name, path := range pages {
+			p.do(chromedp.EmulateViewport(look.width, 800))
 			p.show(b.ui + path)
-			p.requireFits(name, look.width, look.scheme)
+			p.requireFits(name, look.width)
 			assert.LessOrEqual(t, eval[int](p, `document.querySelectorAll("*").length`), 2500, name)
-			if look.axe {
-				p.requireNoFindings(script, fmt.Sprintf("%s, %d px, %s", name, look.width, look.scheme))
-			}
+			p.requireNoFindings(script, fmt.Sprintf("%s, %d px, %s", name, look.width, look.scheme))
+			p.do(chromedp.EmulateViewport(look.wider, 800))
+			p.until(fmt.Sprintf(`innerWidth === %d`, look.wider))
+			p.requireFits(name, look.wider)
 		}
 		for _, message := range p.consoleErrors() {
 			assert.Regexp(t, "404|400", message, "the page that does not exist and the invalid search are the only errors")
 		}
 		p.close()
 	}
+	png := openTab(t, b.ui+"/requests/10", 1280, "light").png()
+	require.Less(t, len(png), 200<<10)
+	if os.Getenv("README") == "write" { // replaces the picture of the documentation
+		require.NoError(t, os.WriteFile("../inspector.png", png, 0o644))
+	}
 }
 
 // requireFits requires that nothing makes the page wider than the window.
-func (p *tab) requireFits(name string, width int64, scheme string) {
+func (p *tab) requireFits(name string, width int64) {
 	p.t.Helper()
 	assert.LessOrEqual(p.t, eval[int](p, `document.documentElement.scrollWidth`), int(width), "%s at %d px", name, width)
-	p.shoot(fmt.Sprintf("%s-%d-%s", name, width, scheme))
-}
-
-// TestScreenshotOfTheReadme makes the picture of the documentation. With
-// README=write it replaces it.
-func TestScreenshotOfTheReadme(t *testing.T) {
-	const limit = 200 << 10
-	b := startBox(t, "--seed", "demo")
-	sendSome(t, b)
-	png := openTab(t, b.ui+"/requests/10", 1280, "light").png()
-	require.Less(t, len(png), limit)
-	if os.Getenv("README") == "write" {
-		require.NoError(t, os.WriteFile("../inspector.png", png, 0o644))
-	}
 }
 
 // TestTheFirstPaintDoesNotWaitForAllRequests compares the median of the times from the start of the
@@ -95,4 +92,53 @@ func TestTheFirstPaintDoesNotWaitForAllRequests(t *testing.T) {
 	many := paint()
 	t.Logf("first paint after %.0f ms with 100 requests, %.0f ms with 10,000", few, many)
 	assert.LessOrEqual(t, many, 2*few)
+}
+
+// axeVersion is the version of axe-core, the engine that finds what is not accessible.
+const axeVersion = "4.10.3"
+
+// axe returns the script of axe-core. It is fetched with npm once, and kept in the cache of
+// the user.
+func axe(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	folder := filepath.Join(cache, "messaging-browsertest", "axe-core-"+axeVersion)
+	file := filepath.Join(folder, "node_modules", "axe-core", "axe.min.js")
+	if script, err := os.ReadFile(file); err == nil {
+		return string(script)
+	}
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	out, err := exec.Command("npm", "install", "--silent", "--no-save", "--prefix", folder, "axe-core@"+axeVersion).CombinedOutput()
+	if err != nil && os.Getenv("CI") != "true" {
+		t.Skipf("cannot fetch axe-core: %v\n%s", err, out)
+	}
+	require.NoError(t, err, "cannot fetch axe-core: %s", out)
+	script, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(script)
+}
+
+// finding is something that axe-core found.
+type finding struct {
+	ID, Impact, Help string
+	Nodes            []string
+}
+
+const runAxe = `(window.findings = null, axe.run(document, { resultTypes: ["violations"], iframes: false }).then((r) => {
+	window.findings = JSON.stringify(r.violations.map((v) => ({ id: v.id, impact: v.impact, help: v.help,
+		nodes: v.nodes.map((n) => n.html.slice(0, 160)) })));
+}), true)`
+
+// requireNoFindings requires that axe-core finds nothing on the page.
+func (p *tab) requireNoFindings(script, name string) {
+	p.t.Helper()
+	eval[bool](p, script+";true")
+	eval[bool](p, runAxe)
+	p.until(`window.findings`)
+	var found []finding
+	require.NoError(p.t, json.Unmarshal([]byte(eval[string](p, `window.findings`)), &found))
+	for _, f := range found {
+		assert.Fail(p.t, fmt.Sprintf("%s: %s (%s): %s", name, f.ID, f.Impact, f.Help), strings.Join(f.Nodes, "\n"))
+	}
 }
