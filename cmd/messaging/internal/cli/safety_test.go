@@ -188,17 +188,11 @@ func TestARestartedSandboxRemembersNothing(t *testing.T) {
 	assert.Equal(t, 0, code, stderr)
 
 	// So it is with the variables of a sandbox, which are the same service as its profile but no profile.
+	variables := fmt.Sprintf("MESSAGING_BASE_URL=%s MESSAGING_API_KEY=%s", port(restarted.sandbox), restarted.sandbox.variables["MESSAGING_API_KEY"])
+	line := "export " + variables + "; send=\"messaging " + strings.Join(sale[2:], " ") + "\"; $send --confirm \"$($send --dry-run)\""
 	for i, want := range []int{0, 2} {
-		var out bytes.Buffer
-		cmd := restarted.command(append(sale[2:], "--dry-run")...)
-		cmd.Env = append(cmd.Env, "MESSAGING_BASE_URL="+port(restarted.sandbox),
-			"MESSAGING_API_KEY="+restarted.sandbox.variables["MESSAGING_API_KEY"])
-		cmd.Stdout = &out
-		require.NoError(t, cmd.Run())
-		send := restarted.command(append(sale[2:], "--confirm", strings.TrimSpace(out.String()))...)
-		send.Env = cmd.Env
-		_ = send.Run() // the exit code has it
-		assert.Equal(t, want, send.ProcessState.ExitCode(), i)
+		text, code := restarted.shell(line)
+		assert.Equal(t, want, code, "%d: %s", i, text)
 	}
 	list := restarted.sends()
 	require.Len(t, list, 3)
@@ -259,19 +253,18 @@ func (o *operator) interruptedSend(delay string) *session {
 	return s
 }
 
-func TestFirstInterruptWaitsForTheResponse(t *testing.T) {
+func TestTheFirstInterruptWaitsForTheResponseAndTheSecondEndsWithUnknown(t *testing.T) {
 	o := newOperator(t)
+	const waiting = "waiting for the response of the send; interrupt again to stop waiting"
 	s := o.interruptedSend("1s")
 	o.requireExit(s, 0)
-	assert.Contains(t, s.text(), "waiting for the response of the send; interrupt again to stop waiting")
+	assert.Contains(t, s.text(), waiting)
 	assert.Contains(t, s.text(), "accepted")
 	o.requireBroadcasts(1)
-}
+	o.must("sends", "resolve", o.sends()[0].ID, "--not-carried-out")
 
-func TestSecondInterruptEndsWithUnknown(t *testing.T) {
-	o := newOperator(t)
-	s := o.interruptedSend("60s")
-	require.True(t, s.expect("interrupt again to stop waiting"))
+	s = o.interruptedSend("60s")
+	require.True(t, s.expect(waiting))
 	s.write("^C")
 	o.requireExit(s, 9)
 	stderr, code := o.confirmedSend(sale...)

@@ -98,14 +98,6 @@ func TestJSONLinesProblemsSayWhere(t *testing.T) {
 	}
 }
 
-func TestALineThatDoesNotEndDoesNotFillTheMemory(t *testing.T) {
-	reader, err := NewReader("a.jsonl", ',', strings.NewReader(strings.Repeat("0", 17<<20)))
-	require.NoError(t, err)
-	for _, err := range reader.All() {
-		assert.EqualError(t, err, "line 1: a line is longer than 16 MiB")
-	}
-}
-
 func TestTheNameOrElseTheContentGivesTheFormat(t *testing.T) {
 	for _, name := range []string{"a.JSONL", "a.ndjson", "-", "/dev/fd/63", "a.txt"} {
 		assert.Equal(t, []string{`1: a="x"@1:0`}, read(t, name, `{"a":"x"}`), name)
