@@ -60,7 +60,7 @@ func (b *broadcast) command(s *settings, use, short, long, example string) *cobr
 	}
 	b.audience.add(cmd)
 	b.when.add(cmd)
-	b.confirm.Add(cmd.Flags())
+	b.confirm.Add(cmd)
 	addAgain(cmd, &b.again)
 	s.printsOf(cmd, &b.confirm, acceptedFields)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s) }

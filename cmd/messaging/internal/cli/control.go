@@ -30,22 +30,17 @@ import (
 )
 
 // remoteFlags name a running sandbox.
-type remoteFlags struct{ url, tokenFile string }
+type remoteFlags struct{ url string }
 
-// addUI adds the flags that name a running sandbox.
+// addUI adds the flag that names a running sandbox.
 func addUI(cmd *cobra.Command) *remoteFlags {
 	flags := new(remoteFlags)
 	cmd.Flags().StringVar(&flags.url, "ui", "", "`URL` of the inspector; default $"+remote.URLVariable+", else "+remote.DefaultURL)
-	cmd.Flags().StringVar(&flags.tokenFile, "token-file", "", "`file` with the token of the sandbox; default: that of $"+remote.TokenVariable)
 	return flags
 }
 
 func (flags *remoteFlags) sandbox() (*remote.Sandbox, error) {
-	token, err := readToken(flags.tokenFile)
-	if err != nil {
-		return nil, err
-	}
-	return remote.New(cmp.Or(flags.url, os.Getenv(remote.URLVariable)), token)
+	return remote.New(cmp.Or(flags.url, os.Getenv(remote.URLVariable)), os.Getenv(remote.TokenVariable))
 }
 
 // call calls the JSON API of the sandbox.
@@ -89,10 +84,6 @@ next mark.`,
 	return cmd
 }
 
-// cleared says what each kind of reset did.
-var cleared = map[string]string{"all": "the records are those of the seed, and the history and the faults are empty",
-	"history": "the history is empty", "faults": "there are no faults"}
-
 func newReset(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reset [all|history|faults]",
@@ -107,7 +98,7 @@ func newReset(s *settings) *cobra.Command {
 		what := cmp.Or(strings.Join(args, ""), "all")
 		_, err := flags.call(cmd.Context(), http.MethodPost, "/api/reset?what="+url.QueryEscape(what), nil)
 		if err == nil {
-			s.printer.Note("reset: %s", cleared[what])
+			s.printer.Note("reset: %s", what)
 		}
 		return err
 	}

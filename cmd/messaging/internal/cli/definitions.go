@@ -86,7 +86,7 @@ not matter.`,
 // creating completes a command that creates the events that read returns.
 func (s *settings) creating(cmd *cobra.Command, read func(*cobra.Command, []string) ([]messaging.EventCreateParams, error)) *cobra.Command {
 	var flags confirm.Flags
-	flags.Add(cmd.Flags())
+	flags.Add(cmd)
 	s.printsOf(cmd, &flags, eventTable.Fields)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		wanted, err := read(cmd, args)

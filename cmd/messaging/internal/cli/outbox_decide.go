@@ -98,7 +98,7 @@ func (d *decision) run(ctx context.Context, b *box, keys []string) error {
 		return d.report(outbox.Decided{})
 	}
 	title := strings.ToUpper(d.name[:1]) + d.name[1:]
-	if err := d.expect.Decide(ctx, d.printer, d.plan(title, b, shown), len(shown), title+" "+words.Entries(len(shown))+"?",
+	if err := d.expect.Decide(ctx, d.printer, d.plan(title, b, shown), len(shown), title+" "+words.Count(len(shown), "entry")+"?",
 		!b.isSandbox()); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (d *decision) plan(title string, b *box, shown []chosen) *confirm.Plan {
 	}
 	plan.Add("keys", text)
 	if n := byState[outbox.Unclear]; d.sends && n > 0 {
-		plan.Add("note", words.Entries(n)+" may have been carried out, and could be carried out twice; look first: "+
+		plan.Add("note", words.Count(n, "entry")+" may have been carried out, and could be carried out twice; look first: "+
 			d.ledgerFlag.command("list", "--state", "unclear"))
 	} else if !d.sends {
 		plan.Add("note", "they will never be sent, and their requests are erased")
@@ -195,7 +195,7 @@ func (d *decision) carryOut(ctx context.Context, b *box, shown []chosen, find fu
 		}
 	}
 	if err != nil && done.Changed > 0 {
-		return exit.With(exit.PartlyDone, "%w; %s changed before; run the command again", err, words.Entries(done.Changed))
+		return exit.With(exit.PartlyDone, "%w; %s changed before; run the command again", err, words.Count(done.Changed, "entry"))
 	}
 	if err != nil {
 		return err
@@ -224,10 +224,10 @@ func (d *decision) report(done outbox.Decided) error {
 		return nil
 	case !done.RetryAt.IsZero():
 		return exit.With(exit.PartlyDone, "%s skipped, because their sender may still be alive; run the command again after %s",
-			words.Entries(done.Skipped), done.RetryAt.UTC().Format(time.RFC3339))
+			words.Count(done.Skipped, "entry"), done.RetryAt.UTC().Format(time.RFC3339))
 	default:
 		return exit.With(exit.PartlyDone, "%s skipped, which have changed since they were shown, or can never be sent again",
-			words.Entries(done.Skipped))
+			words.Count(done.Skipped, "entry"))
 	}
 }
 
@@ -313,7 +313,7 @@ func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect,
 		if now, err := pendingOf(ctx, b.Outbox, operations); err != nil {
 			return err
 		} else if now != pending {
-			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Entries(now))
+			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Count(now, "entry"))
 		}
 	}
 	if err := b.Resume(ctx, operations...); err != nil {

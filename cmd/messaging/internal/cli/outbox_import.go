@@ -73,7 +73,7 @@ of the request, and equal rows are one trigger.`,
 	f.BoolVar(&flags.skipBadRows, "skip-bad-rows", false, "leave out the rows that cannot be used; the plan shows them")
 	f.IntVar(&flags.maxRecipients, "max-recipients", 0, "the largest number of rows; default: the limit of the profile")
 	_, _ = cmd.MarkFlagRequired("from"), cmd.MarkFlagRequired("event") // the flags exist
-	flags.confirm.Add(f)
+	flags.confirm.Add(cmd)
 	flags.printsOf(cmd, &flags.confirm, output.FieldsOf(map[string]int{"added": 0, "present": 0, "skipped": 0}))
 	return cmd
 }

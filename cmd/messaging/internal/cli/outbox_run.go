@@ -129,7 +129,8 @@ func (d *delivery) run(ctx context.Context) error {
 		return err
 	}
 	if counts.Sending > 0 {
-		d.printer.Line("%s with another process; what it does not record within about 40 seconds becomes unclear", words.Entries(counts.Sending))
+		d.printer.Line("%s with another process; what it does not record within about 40 seconds becomes unclear",
+			words.Count(counts.Sending, "entry"))
 	}
 	if len(counts.Paused) > 0 {
 		d.printer.Warn("paused: %s; these entries are not sent until you run: %s",

@@ -188,8 +188,9 @@ func TestARestartedSandboxRemembersNothing(t *testing.T) {
 	assert.Equal(t, 0, code, stderr)
 
 	// So it is with the variables of a sandbox, which are the same service as its profile but no profile.
-	variables := fmt.Sprintf("MESSAGING_BASE_URL=%s MESSAGING_API_KEY=%s", port(restarted.sandbox), restarted.sandbox.variables["MESSAGING_API_KEY"])
-	line := "export " + variables + "; send=\"messaging " + strings.Join(sale[2:], " ") + "\"; $send --confirm \"$($send --dry-run)\""
+	line := fmt.Sprintf("export MESSAGING_BASE_URL=%s MESSAGING_API_KEY=%s", port(restarted.sandbox),
+		restarted.sandbox.variables["MESSAGING_API_KEY"]) +
+		"; send=\"messaging " + strings.Join(sale[2:], " ") + "\"; $send --confirm \"$($send --dry-run)\""
 	for i, want := range []int{0, 2} {
 		text, code := restarted.shell(line)
 		assert.Equal(t, want, code, "%d: %s", i, text)

@@ -41,7 +41,7 @@ definition before anything is sent; "event get" shows it.`,
 	f.StringVar(&t.customer, "customer", "", "JSON `file` with the customer, whom the service creates or updates; - for stdin")
 	f.StringArrayVarP(&t.texts, "field", "f", nil, "value that is a text: `name=text`")
 	f.StringArrayVarP(&t.jsons, "json-field", "F", nil, "value in JSON, such as a number: `name=json`")
-	t.confirm.Add(f)
+	t.confirm.Add(cmd)
 	addAgain(cmd, &t.again)
 	s.printsOf(cmd, &t.confirm, acceptedFields)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
@@ -75,18 +76,17 @@ type Flags struct {
 }
 
 // Add adds the flags.
-func (f *Flags) Add(set *pflag.FlagSet) {
+func (f *Flags) Add(cmd *cobra.Command) {
+	set := cmd.Flags()
 	set.BoolVar(&f.DryRun, "dry-run", false, "show the plan and print its digest; send nothing")
 	set.StringVar(&f.Digest, "confirm", "", "skip the question if the plan still matches this `digest` of a dry run")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "confirm")
 }
 
 // Check returns an error if nobody can confirm: without a terminal there has to be --confirm
 // or --dry-run. Call it before the first request.
 func (f *Flags) Check() error {
-	switch {
-	case f.DryRun && f.Digest != "":
-		return exit.With(exit.Usage, "--dry-run and --confirm exclude each other")
-	case f.DryRun, f.Digest != "", checkTerminal() == nil:
+	if f.DryRun || f.Digest != "" || checkTerminal() == nil {
 		return nil
 	}
 	return exit.With(exit.Usage, "nobody can confirm this, because there is no terminal; "+
@@ -212,7 +212,7 @@ func (e *Expect) Decide(ctx context.Context, p *output.Printer, plan *Plan, coun
 	}
 	if checkTerminal() != nil {
 		return exit.With(exit.Usage, "nothing was changed: %s, and no terminal to confirm it; in a script, pass --expect with the number "+
-			"that you expect", words.Entries(count))
+			"that you expect", words.Count(count, "entry"))
 	}
 	answer := ""
 	if typed {

@@ -10,10 +10,13 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// Count writes a number with its noun: "1 customer", "2,000 customers".
+// Count writes a number with its noun: "1 customer", "2,000 customers", "2 entries".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		noun = stem + "ie"
 	}
 	return Thousands(n) + " " + noun + "s"
 }
@@ -79,12 +82,4 @@ func Shortened(text string, limit int) string {
 		return string(runes[:limit]) + "…"
 	}
 	return text
-}
-
-// Entries writes a number of entries: "1 entry", "2,000 entries".
-func Entries(n int) string {
-	if n == 1 {
-		return "1 entry"
-	}
-	return Thousands(n) + " entries"
 }

@@ -13,6 +13,7 @@ import (
 func TestWordsAreThoseOfPeople(t *testing.T) {
 	assert.Equal(t, "1 customer", words.Count(1, "customer"))
 	assert.Equal(t, "12,345 customers", words.Count(12345, "customer"))
+	assert.Equal(t, "2 entries", words.Count(2, "entry"))
 	assert.Equal(t, "999", words.Thousands(999))
 	assert.Equal(t, "1,000,000", words.Thousands(1_000_000))
 	assert.Equal(t, "999 bytes, 1.0 kB, 12.3 MB", strings.Join([]string{words.Size(999), words.Size(1000), words.Size(12_345_678)}, ", "))
