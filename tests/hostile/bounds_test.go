@@ -114,13 +114,10 @@ func excessiveBodies(t *testing.T) []excessiveResponse {
 		{"an exbibyte that is announced and does not come", responds(ok + "Content-Length: 1152921504606846976\r\n\r\n{"),
 			transport, io.ErrUnexpectedEOF, "", unknown, 4},
 
-		{"10,001 lists within each other", responds(ok + "\r\n" + deep), decode, nil, "the response is", unknown, 4},
 		{"10,001 lists within each other as data", responds(data + deep + `}`), decode, nil, "data", unknown, 4},
 		{"five million lists within each other as data", respondsWithChunks(data, opening, 5_000, closing+`}`), decode, nil, "data", unknown,
 			192},
 		{"ten million lists as data that do not end", respondsWithChunks(data, opening, 10_000, ""), decode, nil, "data", unknown, 192},
-		{"10,001 lists within each other beside the data", responds(ok + "\r\n" + `{"success":true,"data":[],"more":` + deep + `}`),
-			decode, nil, "more is", unknown, 4},
 		{"10,001 lists within each other as an error", responds(invalid + `{"errors":` + deep + `}`), api, messaging.ErrValidation,
 			"", rejected, 4},
 
@@ -201,27 +198,18 @@ func bodyOf(err error) []byte {
 	return nil
 }
 
-func readEvents(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
-	_, err := client.Events.List(ctx, messaging.EventListParams{}, opts...)
-	return err
-}
-
 // Three million rows of {} are nine megabytes. They are stopped by the limit on
 // bytes where that is low, and else by the limit on rows: had they all been read,
 // they would take up half a gigabyte.
 func TestBoundsOfEndlessRows(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" +
 		`{"success":true,"meta":{"has_next_page":true,"next_page_cursor":"c2"},"data":[`
-	lists := map[string]scripted.Call{
-		"customers": scripted.ReadCustomers,
-		"events":    readEvents,
-		"transactional messages": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := client.Transactional.List(ctx, messaging.TransactionalListParams{}, opts...)
-			return err
-		},
-	}
 	answer := respondsWithChunks(head, strings.Repeat(`{},`, 1000), 3000, `{}]}`)
-	for name, list := range lists {
+	for _, list := range scripted.Lists() {
+		read := func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := list.Page(ctx, client, 0, "", opts...)
+			return err
+		}
 		for _, e := range []struct {
 			excessiveResponse
 			limit int64
@@ -231,39 +219,10 @@ func TestBoundsOfEndlessRows(t *testing.T) {
 			{excessiveResponse{"bytes", answer, new(messaging.DecodeError), messaging.ErrTooLarge, "exceeds the limit of 1048576 bytes",
 				messaging.DeliveryUnknown, 16}, mebibyte},
 		} {
-			t.Run(name+" are stopped by the limit on "+e.name, func(t *testing.T) {
-				e.check(t, list, messaging.WithMaxResponseBytes(e.limit))
+			t.Run(list.Name+" are stopped by the limit on "+e.name, func(t *testing.T) {
+				e.check(t, read, messaging.WithMaxResponseBytes(e.limit))
 			})
 		}
-	}
-}
-
-// An element of two or three bytes takes up to 40 bytes of memory, and the list it
-// is in grows by copying: without a limit, ten megabytes of them take 800.
-func TestBoundsOfListsWithinARow(t *testing.T) {
-	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + `{"success":true,"data":`
-	repeat := func(head, element, tail string) faultserver.Script {
-		return respondsWithChunks(head, strings.Repeat(element, 10_000/len(element)), 1000, tail)
-	}
-	for _, test := range []struct {
-		name    string
-		perform scripted.Call
-		answer  faultserver.Script
-		path    string
-	}{
-		{"parameters of an event", readEvents, repeat(head+`[{"parameters":[`, `{},`, `{}]}]}`), "data.0.parameters."},
-		{"parameters of a created event", scripted.CreateEvent, repeat(head+`{"id":"1","parameters":[`, `{},`, `{}]}}`), "data.parameters."},
-		{"providers in an array", scripted.ReadCustomers, repeat(head+`[{"providers":[`, `"a",`, `"a"]}]}`), "data.0.providers."},
-		{"providers in a string", scripted.ReadCustomers, repeat(head+`[{"providers":"`, `a,`, `a"}]}`), "data.0.providers exceeds"},
-		{"providers in strings of an array", scripted.ReadCustomers, repeat(head+`[{"providers":[`, `"a,a,a,a",`, `"a"]}]}`),
-			"data.0.providers."},
-		{"providers of several customers", scripted.ReadCustomers,
-			repeat(head+`[`, `{"providers":"`+strings.Repeat("a,", 1000)+`"},`, `{}]}`), ".providers exceeds"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			excessiveResponse{test.name, test.answer, new(messaging.DecodeError), messaging.ErrTooLarge, test.path, messaging.DeliveryAccepted, 192}.
-				check(t, test.perform)
-		})
 	}
 }
 

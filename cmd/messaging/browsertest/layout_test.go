@@ -87,23 +87,18 @@ var layout = map[string][]struct {
 		{"what is worth a look is above the list of a phone, or else beside it", []int64{375, 1280}, `innerWidth < 400 ?
 			$("#glance summary").checkVisibility() : !$("#glance").checkVisibility() && $("#overview").checkVisibility()`},
 	},
-	"/?q=fault:slow": {{"the status of a row is at its edge", []int64{1280, 1920}, statusAtEdge + ` && $(".row .ended").checkVisibility()`}},
+	"/?q=fault:slow": {{"the status of a row is at its edge", []int64{1280, 1920},
+		`Math.abs(box(".row").right - box(".row .head .tag").right - 18) < 3 && $(".row .ended").checkVisibility()`}},
 	"/?q=op:%22trigger+event%22+delivery:accepted": {{"no word of a filter is broken", []int64{1280}, `((e) => {
 		const r = new Range(); r.selectNodeContents(e); return r.getClientRects().length === 1 })($(".list-bar > a"))`}},
 	"/?q=has:skipped+op:trigger": {{"results are in sight below a search", []int64{375, 1280},
 		`box("#rows .row").top - box("#list").top < 160`}},
-	"/faults": {
-		{"the status of a row of the faults is at its edge", []int64{1280, 1920}, statusAtEdge},
-		{"a rule fits", []int64{375, 768, 1024}, `$(".scroll:has(.rules)").scrollWidth <= $(".scroll:has(.rules)").clientWidth &&
-			box(".rules button").right <= innerWidth`},
-	},
+	"/faults": {{"a rule fits", []int64{375, 768, 1024}, `$(".scroll:has(.rules)").scrollWidth <= $(".scroll:has(.rules)").clientWidth &&
+		box(".rules button").right <= innerWidth`}},
 }
 
-const (
-	statusAtEdge = `Math.abs(box(".row").right - box(".row .head .tag").right - 18) < 3`
-	tableFits    = `$(".scroll").scrollWidth <= $(".scroll").clientWidth &&
-		$$(".stacked td").every((e) => e.offsetWidth >= 40 && e.getBoundingClientRect().right <= innerWidth)`
-)
+const tableFits = `$(".scroll").scrollWidth <= $(".scroll").clientWidth &&
+	$$(".stacked td").every((e) => e.offsetWidth >= 40 && e.getBoundingClientRect().right <= innerWidth)`
 
 func TestTheLayoutAtEachWidth(t *testing.T) {
 	b := startBox(t, "--seed", "demo")

@@ -62,16 +62,6 @@ func TestAPIGolden(t *testing.T) {
 	}
 }
 
-func TestUnknownPathsOfTheAPIAreAnsweredInJSON(t *testing.T) {
-	f := start(t, records.Seed{})
-	for path, kind := range map[string]string{"/api": "application/json", "/api/": "application/json", "/api/nothing": "application/json",
-		"/apis": "text/html; charset=utf-8"} {
-		got := f.get(path)
-		assert.Equal(t, 404, got.Status, path)
-		assert.Equal(t, kind, got.Header.Get("Content-Type"), path)
-	}
-}
-
 func TestListsArePagedToTheEnd(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
@@ -137,20 +127,6 @@ func TestWaitForNoneRespondsAtTheEndUnlessOneArrives(t *testing.T) {
 	waiting := f.waits("q=op:trigger&count=0")
 	f.trigger(skippedBody)
 	assert.Equal(t, 409, (<-waiting).Status, "as soon as one arrives")
-}
-
-func TestWaitBeginsAtTheLastMark(t *testing.T) {
-	f := start(t, records.Demo())
-	f.read()
-	assert.Equal(t, 200, f.get("/api/wait?timeout=1ms").Status, "it came after the start")
-	assert.JSONEq(t, `{"number":1}`, f.post("/api/mark", "").Body)
-	assert.Equal(t, 408, f.get("/api/wait?timeout=1ms").Status)
-	assert.Equal(t, 200, f.get("/api/wait?timeout=1ms&after=start").Status)
-	assert.Equal(t, 200, f.get("/api/wait?timeout=1ms&after=0").Status)
-	f.send("GET", "/v1/customers", "")
-	f.shows("/api/wait?timeout=1ms", `"number":2,`)
-	f.post("/api/reset", "")
-	assert.Equal(t, 408, f.get("/api/wait?timeout=1ms").Status, "it came before the reset")
 }
 
 func TestAWaitThatFailsNamesTheNearestRequest(t *testing.T) {

@@ -14,31 +14,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
-// httpCase is a request with the status of its response.
-type httpCase struct {
-	name, method, target, body string
-	change                     func(*http.Request)
-	status                     int
-}
-
-// check makes the requests of all cases, none of which may change anything.
-func (f *fixture) check(t *testing.T, cases []httpCase) {
-	f.fill()
-	for _, test := range cases {
-		got := f.do(test.method, test.target, test.body, test.change)
-		assert.Equal(t, test.status, got.Status, "%s: %s", test.name, got.Body)
-		assert.Empty(t, got.Header.Get("Access-Control-Allow-Origin"), test.name)
-		if got.Status >= 400 && got.Header.Get("Content-Type") == "application/json" {
-			assert.True(t, json.Valid([]byte(got.Body)), got.Body)
-		}
-		if strings.HasPrefix(test.target, f.ui) {
-			assert.NotEmpty(t, got.Header.Get("Content-Security-Policy"), test.name)
-		}
-	}
-	assert.Len(t, f.box.Rules(), 0, "none of them added a rule")
-	assert.Equal(t, 7, f.box.History.State().Requests, "and none reset the history or reached the service")
-}
-
 var (
 	same  = header("Sec-Fetch-Site", "same-origin")
 	cross = header("Sec-Fetch-Site", "cross-site")
@@ -46,12 +21,18 @@ var (
 	frame = header("Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "same-origin")
 )
 
-func TestRequestsOfOthersAreRefused(t *testing.T) {
+func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 	f := start(t, records.Demo())
 	ui, err := url.Parse(f.ui)
 	require.NoError(t, err)
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
-	f.check(t, []httpCase{
+	large := strings.Repeat(" ", 1<<20+1)
+	f.fill()
+	for _, test := range []struct {
+		name, method, target, body string
+		change                     func(*http.Request)
+		status                     int
+	}{
 		{"a page", "GET", f.ui + "/", "", host(ui.Host), 200},
 		{"a page as localhost", "GET", f.ui + "/", "", host("localhost:" + ui.Port()), 200},
 		{"a page as ::1", "GET", f.ui + "/", "", host("[::1]:" + ui.Port()), 200},
@@ -101,15 +82,13 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 		{"a preview without a browser", "GET", f.ui + "/preview/4", "", header(), 403},
 		{"a preview in a frame of another site", "GET", f.ui + "/preview/4", "",
 			header("Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "cross-site"), 403},
-	})
-}
 
-func TestItemsThatDoNotExistAreNotFound(t *testing.T) {
-	f := start(t, records.Demo())
-	f.check(t, []httpCase{
 		{"a preview of what is not an email", "GET", f.ui + "/preview/1", "", frame, 404},
 		{"a request that does not exist", "GET", f.ui + "/api/requests/999", "", same, 404},
 		{"a trigger that is a broadcast", "GET", f.ui + "/api/triggers/4", "", same, 404},
+		{"a path beside the API", "GET", f.ui + "/apis", "", same, 404},
+		{"the API alone", "GET", f.ui + "/api", "", same, 404},
+		{"the API alone, with a slash", "GET", f.ui + "/api/", "", same, 404},
 		{"a page that does not exist", "GET", f.ui + "/requests/999", "", header(), 404},
 		{"a number with a sign", "GET", f.ui + "/api/requests/+1", "", same, 404},
 		{"a number with a zero before it", "GET", f.ui + "/api/requests/01", "", same, 404},
@@ -120,13 +99,7 @@ func TestItemsThatDoNotExistAreNotFound(t *testing.T) {
 		{"a file that climbs, escaped", "GET", f.ui + "/static/..%2fserver.go", "", same, 404},
 		{"an unknown route of the API", "GET", f.ui + "/api/nothing", "", same, 404},
 		{"a rule that does not exist", "DELETE", f.ui + "/api/faults/99", "", same, 404},
-	})
-}
 
-func TestInvalidRequestsChangeNothing(t *testing.T) {
-	f := start(t, records.Demo())
-	large := strings.Repeat(" ", 1<<20+1)
-	f.check(t, []httpCase{
 		{"a control body over the limit", "POST", f.ui + "/api/faults", large, same, 413},
 		{"an outage over the limit", "POST", f.ui + "/api/outage", large, same, 413},
 		{"a form over the limit", "POST", f.ui + "/reset", "what=" + large, header("Content-Type", "application/x-www-form-urlencoded"), 413},
@@ -149,7 +122,22 @@ func TestInvalidRequestsChangeNothing(t *testing.T) {
 		{"a wait after nothing", "GET", f.ui + "/api/wait?after=-1", "", same, 400},
 		{"a limit over 200", "GET", f.ui + "/api/requests?limit=201", "", same, 400},
 		{"a page before nothing", "GET", f.ui + "/api/requests?before=0", "", same, 400},
-	})
+	} {
+		got := f.do(test.method, test.target, test.body, test.change)
+		assert.Equal(t, test.status, got.Status, "%s: %s", test.name, got.Body)
+		assert.Empty(t, got.Header.Get("Access-Control-Allow-Origin"), test.name)
+		if api := strings.HasPrefix(test.target, f.ui+"/api/") || test.target == f.ui+"/api"; api && got.Status == 404 {
+			assert.Equal(t, "application/json", got.Header.Get("Content-Type"), test.name)
+		}
+		if got.Status >= 400 && got.Header.Get("Content-Type") == "application/json" {
+			assert.True(t, json.Valid([]byte(got.Body)), got.Body)
+		}
+		if strings.HasPrefix(test.target, f.ui) {
+			assert.NotEmpty(t, got.Header.Get("Content-Security-Policy"), test.name)
+		}
+	}
+	assert.Len(t, f.box.Rules(), 0, "none of them added a rule")
+	assert.Equal(t, 7, f.box.History.State().Requests, "and none reset the history or reached the service")
 }
 
 func TestPagesAndPreviewsHaveTheirPolicies(t *testing.T) {
