@@ -21,42 +21,33 @@ func (o *operator) asked(args ...string) *session {
 	return s
 }
 
-// saysYes answers the question, and returns the exit code.
-func (o *operator) saysYes(s *session) int {
-	o.t.Helper()
-	s.write("y\n")
-	code, err := s.wait()
-	require.NoError(o.t, err)
-	return code
-}
+// runOutbox sends what is in the outbox of a test.
+var runOutbox = []string{"-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty"}
 
 func TestAPauseGoesOnIfMoreIsPendingThanWasShown(t *testing.T) {
 	o := newOperator(t)
-	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
 	o.write("more.csv", "email,order,amount\ngrace@example.com,A-2,2\n")
 	o.confirmed(refundsOf("orders.csv", "o.db")...)
 	o.must("outbox", "pause", "--ledger", "o.db")
 	s := o.asked("outbox", "resume", "--ledger", "o.db")
 	o.confirmed(refundsOf("more.csv", "o.db")...)
-	assert.Equal(t, 2, o.saysYes(s), s.text())
+	o.answer(s, "y", 2)
 	assert.Contains(t, s.text(), "nothing was resumed: 2 entries are pending now")
 	assert.NotContains(t, o.must("outbox", "status", "--ledger", "o.db", "--json"), `"paused":[]`)
 }
 
 func TestAnEntryThatWasSentAgainWhileTheQuestionWaitedIsNotResent(t *testing.T) {
 	o := newOperator(t)
-	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
 	o.confirmed(refundsOf("orders.csv", "o.db")...)
 	o.must("sandbox", "fault", "answer_lost", "--op", "trigger event", "--count", "2")
-	run := []string{"-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty"}
-	_, stderr, code := o.run(run...)
+	_, stderr, code := o.run(runOutbox...)
 	require.Equal(t, 9, code, stderr)
 	resend := []string{"-p", "sandbox", "outbox", "resend", "--ledger", "o.db", "--state", "unclear"}
 	s := o.asked(resend...)
 	o.must(append(resend, "--expect", "1")...)
-	_, stderr, code = o.run(run...)
+	_, stderr, code = o.run(runOutbox...)
 	require.Equal(t, 9, code, stderr)
-	assert.Equal(t, 7, o.saysYes(s), s.text())
+	o.answer(s, "y", 7)
 	assert.Contains(t, o.must("outbox", "status", "--ledger", "o.db", "--json"), `"unclear":1`)
 }
 
@@ -66,7 +57,7 @@ func TestAConflictThatAnotherImportBringsInIsPartlyDone(t *testing.T) {
 	o.write("faster.csv", "email,order,amount\ngrace@example.com,A-2,3\n")
 	s := o.asked(refundsOf("orders.csv", "o.db")...)
 	o.confirmed(refundsOf("faster.csv", "o.db")...)
-	assert.Equal(t, 7, o.saysYes(s), s.text())
+	o.answer(s, "y", 7)
 	assert.Contains(t, s.text(), "another import has brought it in since the plan was made")
 	assert.Contains(t, o.must("outbox", "status", "--ledger", "o.db", "--json"), `"pending":2`, "A-1, and the faster A-2")
 }
@@ -74,10 +65,9 @@ func TestAConflictThatAnotherImportBringsInIsPartlyDone(t *testing.T) {
 func TestWhatIsImportedIsWhatWasShownThoughTheFileChanges(t *testing.T) {
 	o := newOperator(t)
 	t.Setenv("TMPDIR", o.folder)
-	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
 	s := o.asked(refundsOf("orders.csv", "o.db")...)
 	o.write("orders.csv", "email,order,amount\ngrace@example.com,A-1,2\n")
-	require.Equal(t, 0, o.saysYes(s), s.text())
+	o.answer(s, "y", 0)
 	assert.Contains(t, o.must("outbox", "show", "--ledger", "o.db", "--json=emails", "A-1"), "ada@example.com")
 	left, err := filepath.Glob(filepath.Join(o.folder, "messaging-import-*"))
 	require.NoError(t, err)
@@ -100,15 +90,14 @@ func TestAnOutboxIsForOneStartOfASandboxUnlessItsStartsHaveOneName(t *testing.T)
 	require.NoError(t, err)
 	stop()
 
-	run := []string{"-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty"}
 	o, stop = startedAs(t, "other", service.Port(), o.folder)
-	_, stderr, code := o.run(run...)
+	_, stderr, code := o.run(runOutbox...)
 	assert.Equal(t, 2, code)
 	assert.Contains(t, stderr, "the sandbox was started again, and remembers nothing")
 	stop()
 
 	o, stop = startedAs(t, "shop", service.Port(), o.folder)
-	o.must(run...)
+	o.must(runOutbox...)
 	assert.Contains(t, o.get("/api/triggers"), "ada@example.com")
 	stop()
 }

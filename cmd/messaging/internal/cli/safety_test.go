@@ -32,6 +32,7 @@ func newOperator(t *testing.T) *operator {
 	t.Cleanup(func() { <-sandbox.ended })
 	o := &operator{t, sandbox, t.TempDir()}
 	o.write("two.csv", "email\nada@example.com\ngrace@example.com\n")
+	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
 	return o
 }
 
@@ -233,6 +234,13 @@ func (o *operator) started(env []string, name string, args ...string) *session {
 	return s
 }
 
+// answer answers the question of a program, which has to end with an exit code.
+func (o *operator) answer(s *session, text string, want int) {
+	o.t.Helper()
+	s.write(text + "\n")
+	o.requireExit(s, want)
+}
+
 // requireExit waits until the program on a terminal has ended with an exit code.
 func (o *operator) requireExit(s *session, want int) {
 	o.t.Helper()
@@ -285,8 +293,7 @@ func TestTypingAheadConfirmsNothing(t *testing.T) {
 	s.write("y\ny\n")
 	close(typed)
 	require.True(t, s.expect("[y/N] "))
-	s.write("\n")
-	o.requireExit(s, 2)
+	o.answer(s, "", 2)
 	o.requireBroadcasts(0)
 }
 
@@ -326,8 +333,7 @@ func TestWhatIsConfirmedForAnAccountIsNotSentByAnother(t *testing.T) {
 	s := o.started(nil, "messaging", send...)
 	require.True(t, s.expect("to confirm: "), s.text())
 	o.profileOf("sandbox-of-another-account")
-	s.write("2\n")
-	o.requireExit(s, 0) // it was sent with the key of the plan
+	o.answer(s, "2", 0) // it was sent with the key of the plan
 	o.requireBroadcasts(1)
 }
 
@@ -344,8 +350,7 @@ func TestTimeThatPassesWhileTheQuestionWaitsIsRefused(t *testing.T) {
 		}
 	}
 	time.Sleep(time.Until(at.Add(time.Millisecond)))
-	s.write("y\n")
-	o.requireExit(s, 2)
+	o.answer(s, "y", 2)
 	assert.Contains(t, s.text(), "is in the past; nothing was sent")
 	o.requireBroadcasts(0)
 }
@@ -399,8 +404,7 @@ func TestPlanAndQuestionAreOnTheTerminalIfStderrIsAFile(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(plan), "2 customers of two.csv")
 	assert.NotContains(t, string(plan), "[y/N]")
-	s.write("n\n")
-	o.requireExit(s, 2)
+	o.answer(s, "n", 2)
 }
 
 func TestATerminalShowsColorsProgressAndHiddenCharacters(t *testing.T) {
@@ -409,8 +413,7 @@ func TestATerminalShowsColorsProgressAndHiddenCharacters(t *testing.T) {
 		s := o.started([]string{"NO_COLOR=" + noColor}, "messaging", sale...)
 		require.True(t, s.expect("[y/N] "), s.text())
 		assert.Equal(t, noColor == "", strings.Contains(s.text(), "\x1b[1m"))
-		s.write("n\n")
-		o.requireExit(s, 2)
+		o.answer(s, "n", 2)
 	}
 
 	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\ngrace@example.com,A-2,1\nalan@example.com,A-3,1\n")
