@@ -6,14 +6,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"strconv"
@@ -36,7 +33,7 @@ import (
 
 // sandboxFlags are the flags of the sandbox command.
 type sandboxFlags struct {
-	apiPort, uiPort   int
+	apiPort, uiPort   uint16
 	keep, maxRecords  int
 	keepBytes, seed   string
 	key, identifier   string
@@ -63,8 +60,8 @@ The addresses are written to stderr, and then three export lines for a shell to 
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSandbox(cmd, flags) },
 	}
 	f := cmd.Flags()
-	f.IntVar(&flags.apiPort, "api-port", 8077, "port of the service; 0 picks a free one")
-	f.IntVar(&flags.uiPort, "ui-port", 8078, "port of the inspector; 0 picks a free one")
+	f.Uint16Var(&flags.apiPort, "api-port", 8077, "port of the service; 0 picks a free one")
+	f.Uint16Var(&flags.uiPort, "ui-port", 8078, "port of the inspector; 0 picks a free one")
 	f.StringVar(&flags.seed, "seed", "", "JSON `file` of "+records.Names("and")+`, "-" for stdin, or "demo"`)
 	f.IntVar(&flags.keep, "keep", 10_000, "how many requests to keep")
 	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "approximate memory limit for requests")
@@ -157,10 +154,6 @@ func checkFlags(flags sandboxFlags, keepBytes int64, parseErr error) error {
 		return exit.With(exit.Usage, "--start-id must have 1 to 64 letters, digits, hyphens and underscores")
 	case flags.identifier != "" && flags.identifier != string(fake.Email) && flags.identifier != string(fake.CustomerID):
 		return exit.With(exit.Usage, "--identifier must be %s or %s", fake.Email, fake.CustomerID)
-	case min(flags.apiPort, flags.uiPort) < 0 || max(flags.apiPort, flags.uiPort) > 65535:
-		return exit.With(exit.Usage, "--api-port and --ui-port must be from 0 to 65535")
-	case flags.apiPort == flags.uiPort && flags.apiPort != 0:
-		return exit.With(exit.Usage, "--api-port and --ui-port must differ")
 	}
 	return nil
 }
@@ -185,32 +178,22 @@ func shutDown(server *http.Server) {
 }
 
 // readSeed reads the seed with a name: a file, stdin or the built-in one.
-func readSeed(cmd *cobra.Command, given string) (seed records.Seed, err error) {
-	var data []byte
-	name := given
-	switch given {
+func readSeed(cmd *cobra.Command, name string) (records.Seed, error) {
+	switch name {
 	case "":
 		return records.Seed{}, nil
 	case "demo":
 		return records.Demo(), nil
-	case "-":
-		name = "stdin"
-		data, err = io.ReadAll(cmd.InOrStdin())
-	default:
-		if name, err = filepath.Abs(given); err != nil { // for the error: go run -C changes the folder
-			return nil, err
-		}
-		data, err = os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(given, `./\`) {
-			return nil, fmt.Errorf("%w; the built-in seed is \"demo\"", err)
-		}
 	}
-	if err == nil {
-		if seed, err = records.ParseSeed(data); err != nil {
-			err = fmt.Errorf("%s: %w", name, err)
-		}
+	data, err := readInput(cmd, name)
+	if err != nil {
+		return nil, err
 	}
-	return seed, err
+	seed, err := records.ParseSeed(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return seed, nil
 }
 
 // parseBytes parses a size in bytes, KiB, MiB or GiB.
@@ -266,8 +249,8 @@ func listenTwice(flags sandboxFlags) (api, ui net.Listener, err error) {
 }
 
 // listen listens on a port. A port that is taken is an error: on the next port, programs would keep using the other sandbox.
-func listen(flag, host string, port int) (net.Listener, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+func listen(flag, host string, port uint16) (net.Listener, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, fmt.Sprint(port)))
 	if err != nil {
 		return nil, exit.With(exit.Unexpected, "%w; pass %s to choose another port, or 0 for any free one", err, flag)
 	}
