@@ -3,6 +3,7 @@ package history_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -154,10 +155,6 @@ func TestSearchReadsEscapesAndCapitals(t *testing.T) {
 	}
 }
 
-func TestStoreCountsItsEntries(t *testing.T) {
-	assert.Equal(t, history.State{Last: 5, Dropped: 2, Requests: 3}, filled(3, 5).State())
-}
-
 func TestStoreDoesNotRestartItsNumbersAfterAClear(t *testing.T) {
 	s := filled(10, 4)
 	s.Clear()
@@ -171,20 +168,6 @@ func TestStoreDoesNotRestartItsNumbersAfterAClear(t *testing.T) {
 	assert.True(t, complete)
 }
 
-func TestStorePages(t *testing.T) {
-	s := filled(100, 10)
-	var all []int
-	for before := 0; ; {
-		found, more := s.Find(history.Query{}, before, 3)
-		all = append(all, numbers(found)...)
-		if !more {
-			break
-		}
-		before = found[len(found)-1].Number
-	}
-	assert.Equal(t, []int{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, all)
-}
-
 // first waits for the first entry that matches.
 func first(ctx context.Context, s *history.Store, q history.Query, after int) (found *history.Entry, err error) {
 	err = s.Wait(ctx, q, after, func(e *history.Entry) bool {
@@ -194,78 +177,63 @@ func first(ctx context.Context, s *history.Store, q history.Query, after int) (f
 	return found, err
 }
 
-func TestStoreWaitFindsTheFirstMatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := filled(100, 3)
-		query, err := history.Parse("status:422")
-		require.NoError(t, err)
-		found := make(chan *history.Entry)
-		go func() {
-			e, err := first(t.Context(), s, query, 1)
-			assert.NoError(t, err)
-			found <- e
-		}()
-		synctest.Wait()
-		s.Add(exchange(4))
-		synctest.Wait()
-		for number := 5; number <= 6; number++ {
-			e := exchange(number)
-			e.Status = 422
-			s.Add(e)
-		}
-		assert.Equal(t, 5, (<-found).Number)
-
-		e, err := first(t.Context(), s, history.Query{}, 2)
-		require.NoError(t, err)
-		assert.Equal(t, 3, e.Number, "it has arrived before")
-
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err = first(ctx, s, query, 6)
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-	})
-}
-
-func TestStoreWaitForANumberThatIsFarAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := filled(100, 3)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		found := make(chan *history.Entry)
-		go func() {
-			e, err := first(ctx, s, history.Query{}, 5)
-			assert.NoError(t, err)
-			found <- e
-		}()
-		for number := 4; number <= 6; number++ {
+func TestWaitFindsTheFirstMatchAfterANumber(t *testing.T) {
+	for name, test := range map[string]struct {
+		query       string
+		after, want int // 0 if the time is over
+		clear       bool
+	}{
+		"what has arrived before":     {"", 2, 3, false},
+		"what arrives later":          {"status:422", 1, 5, false},
+		"a number that is far away":   {"", 5, 6, false},
+		"a number that never arrives": {"", 1000, 0, false},
+		"nothing matches":             {"status:422", 6, 0, false},
+		"a clear":                     {"", 3, 4, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := filled(100, 3)
+			query, err := history.Parse(test.query)
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			found := make(chan int)
+			go func() {
+				e, err := first(ctx, s, query, test.after)
+				assert.Equal(t, test.want == 0, errors.Is(err, context.DeadlineExceeded), name)
+				if e == nil {
+					found <- 0
+					return
+				}
+				found <- e.Number
+			}()
 			synctest.Wait()
-			s.Add(exchange(number))
-		}
-		assert.Equal(t, 6, (<-found).Number)
-		_, err := first(ctx, s, history.Query{}, 1000)
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-	})
+			if test.clear {
+				s.Clear()
+			}
+			go func() {
+				for number := 4; number <= 6; number++ {
+					synctest.Wait()
+					e := exchange(number)
+					if number > 4 {
+						e.Status = 422
+					}
+					s.Add(e)
+				}
+			}()
+			assert.Equal(t, test.want, <-found, name)
+		})
+	}
 }
 
-func TestStoreWaitContinuesAfterAClear(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := filled(100, 3)
-		found := make(chan *history.Entry)
-		go func() {
-			e, err := first(t.Context(), s, history.Query{}, 3)
-			assert.NoError(t, err)
-			found <- e
-		}()
-		synctest.Wait()
-		s.Clear()
-		synctest.Wait()
-		s.Add(exchange(4))
-		assert.Equal(t, 4, (<-found).Number)
-	})
-}
-
-func TestCountCountsAllThatFindFindsOnItsPages(t *testing.T) {
-	s := filled(10, 10)
+func TestFindHasPagesAndCountCountsThemAll(t *testing.T) {
+	s := filled(100, 10)
+	var all []int
+	for before, more := 0, true; more; before = all[len(all)-1] {
+		var found []*history.Entry
+		found, more = s.Find(history.Query{}, before, 3)
+		all = append(all, numbers(found)...)
+	}
+	assert.Equal(t, []int{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, all)
 	query := history.Query{}.And(func(e *history.Entry) bool { return e.Number%2 == 0 })
 	found, more := s.Find(query, 9, 2)
 	assert.Equal(t, []int{8, 6}, numbers(found))
@@ -378,23 +346,41 @@ func TestQueryTerms(t *testing.T) {
 	}
 }
 
-func TestParseReportsInvalidValues(t *testing.T) {
-	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "status:>many", "-since:x"} {
+func TestParseSaysWhatIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"status:many": "status:many: must be", "status:6xx": "status:6xx: must be", "has:everything": "has:everything: must be",
+		"since:yesterday": "since:yesterday: must be", "status:>many": "status:>many: must be", "-since:x": "since:x: must be",
+		"value:":      "must be the name of a value of the body, =, and a part of the value",
+		"value:order": "must be the name of a value", "value:=x": "must be the name of a value",
+		"op:trigger Status:422": `unknown key "Status"`,
+		`op:"trigger event`:     "a quotation mark has no other one",
+		"satus:422":             `satus:422: unknown key "satus"; did you mean status:422? The keys are op, status, to, `,
+		`-"evnt:order lost"`:    `unknown key "evnt"; did you mean -event:"order lost"? The keys are op, `,
+		"campaign:7":            `unknown key "campaign"; must be one of op, status, to, `,
+	} {
 		_, err := history.Parse("word " + text)
-		assert.ErrorContains(t, err, strings.TrimPrefix(text, "-")+": must be", text)
-	}
-}
-
-func TestParseReportsUnknownKeys(t *testing.T) {
-	for _, text := range []string{"evnet:order", "op:trigger Status:422"} {
-		_, err := history.Parse(text)
-		assert.ErrorContains(t, err, "unknown key", text)
-		assert.ErrorContains(t, err, "op, status, to, ", text)
+		assert.ErrorContains(t, err, want, text)
 	}
 	for _, text := range []string{"https://acme.test", "Note:", "09:00:00", ":"} {
 		_, err := history.Parse(text)
 		assert.NoError(t, err, text)
 	}
+}
+
+func TestAValueIsFoundByTheEndOfItsPath(t *testing.T) {
+	body := `{"recipients":[{"customers":[{"email":"ada@example.com"},{"email":"grace@example.com","vip":true}]}],` +
+		`"parcels":12345678901234567890}`
+	s, e := stored(1, send(200, 0, func(e *fake.Exchange) { e.Request.Body = []byte(body) }))
+	for text, want := range map[string]bool{
+		"value:email=GRACE": true, "value:customers.email=ada@": true, "value:recipients.customers.email=ada": true,
+		"value:recipients.email=ada": false, "value:vip=true": true, "value:parcels=12345678901234567890": true,
+		"value:parcels==12345678901234567890": true, "value:parcels==1234567890123456789": false, "value:email==GRACE": false,
+		"value:email==Grace@example.com": true, "value:mail=ada": false,
+	} {
+		assert.Equal(t, want, len(find(t, s, text)) == 1, text)
+	}
+	e.Request.Body = []byte(`{"email":"ada"`)
+	assert.Empty(t, find(t, s, "value:email=ada"), "it is not JSON")
 }
 
 func TestEntryListsSkippedValuesAsTheyWereSent(t *testing.T) {
@@ -409,37 +395,4 @@ func TestEntryListsSkippedValuesAsTheyWereSent(t *testing.T) {
 	assert.JSONEq(t, `"21.11.2026"`, string(entry.Skipped[0].Value))
 	assert.JSONEq(t, `17`, string(entry.Skipped[1].Value))
 	assert.NotEmpty(t, entry.Skipped[0].Reason)
-}
-
-// BenchmarkSearchOf100000Requests searches for what no request has.
-func BenchmarkSearchOf100000Requests(b *testing.B) {
-	s := history.New(100_000, 1<<40)
-	for i := 1; i <= 100_000; i++ {
-		e := exchange(i)
-		e.Op = "trigger event"
-		e.Request.Body = fmt.Appendf(nil, `{"event_id":"5eed0000-0000-4000-8000-000000000001","payload":{"email":"customer-%d@example.com",`+
-			`"order":"A-%d","shipped_at":"2026-12-01T09:00:00Z"}}`, i, i)
-		e.ResponseBody = []byte(`{"success":true,"data":true,"message":"Event successfully triggered"}`)
-		e.Effect = &fake.Trigger{EventID: "5eed0000-0000-4000-8000-000000000001", EventName: "order shipped"}
-		s.Add(e)
-	}
-	query, err := history.Parse("nowhere")
-	require.NoError(b, err)
-	for b.Loop() {
-		if found, _ := s.Find(query, 0, 100); len(found) > 0 {
-			b.Fatal("found")
-		}
-	}
-}
-
-func TestAMisspelledKeyOfAQueryIsCorrected(t *testing.T) {
-	for text, want := range map[string]string{
-		`op:"trigger event`:  "a quotation mark has no other one",
-		"satus:422":          `satus:422: unknown key "satus"; did you mean status:422? The keys are op, status, to, `,
-		`-"evnt:order lost"`: `unknown key "evnt"; did you mean -event:"order lost"? The keys are op, `,
-		"campaign:7":         `unknown key "campaign"; must be one of op, status, to, `,
-	} {
-		_, err := history.Parse(text)
-		assert.ErrorContains(t, err, want)
-	}
 }
