@@ -119,10 +119,10 @@ func same(t *testing.T, want, got fake.Request) {
 	assert.JSONEq(t, string(want.Body), string(got.Body))
 }
 
-// run runs a program that sends a request again, and returns the request that was received.
-func (s *received) run(t *testing.T, name string, r recorded, inspector string, program ...string) fake.Request {
+// run runs a command that sends a request again, and returns the request that was received.
+func (s *received) run(t *testing.T, name string, r recorded, inspector, command string) fake.Request {
 	t.Helper()
-	cmd := exec.Command(program[0], program[1:]...)
+	cmd := exec.Command("sh", "-c", command)
 	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-api-key", "MESSAGING_SANDBOX_URL="+inspector,
 		"no_proxy=*")
 	out, err := cmd.CombinedOutput()
@@ -140,7 +140,7 @@ func TestCopiedCurlSendsTheSameRequest(t *testing.T) {
 	}
 	s := receive(t)
 	for name, r := range requests {
-		got := s.run(t, name, r, "", "sh", "-c", copies.Curl(r.request, "/api/requests/1/body"))
+		got := s.run(t, name, r, "", copies.Curl(r.request, "/api/requests/1/body"))
 		assert.Equal(t, "the-api-key", got.Header.Get("X-Authorization"))
 	}
 }
@@ -181,11 +181,7 @@ func TestLargeBodiesAreFetchedFromTheInspector(t *testing.T) {
 	t.Cleanup(inspector.Close)
 	command := copies.Curl(r, "/api/requests/7/body")
 	assert.Less(t, len(command), 1000)
-	cmd := exec.Command("sh", "-c", command)
-	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=k", "MESSAGING_SANDBOX_URL="+inspector.URL, "no_proxy=*")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
-	same(t, r, s.take()[0])
+	s.run(t, "a large body", recorded{"", r}, inspector.URL, command)
 }
 
 // FuzzShellQuoting runs the commands with programs that print their arguments.

@@ -1,14 +1,9 @@
 package outcome_test
 
 import (
-	"context"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -57,71 +52,20 @@ func TestOutcomeIsThatOfTheClient(t *testing.T) {
 	}
 }
 
-func TestOutcomeHasTheErrorOfTheClient(t *testing.T) {
-	synctest.Test(t, testOutcomeHasTheErrorOfTheClient) // where no timeout is over too early
-}
-
-// pipes are the connections of a server in a bubble.
-type pipes struct {
-	dialed chan net.Conn
-	closed chan struct{}
-	close  func()
-}
-
-func newPipes() pipes {
-	closed := make(chan struct{})
-	return pipes{make(chan net.Conn), closed, sync.OnceFunc(func() { close(closed) })}
-}
-
-func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
-	near, far := net.Pipe()
-	p.dialed <- far
-	return near, nil
-}
-
-func (p pipes) Accept() (net.Conn, error) {
-	select {
-	case conn := <-p.dialed:
-		return conn, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p pipes) Close() error {
-	p.close()
-	return nil
-}
-
-func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
-
-// testOutcomeHasTheErrorOfTheClient reaches the sandbox over connections, not through the
-// transport of the test server.
-func testOutcomeHasTheErrorOfTheClient(t *testing.T) {
-	connections := newPipes()
+func TestOutcomeOfAnAttemptThatTimedOutHasNoTime(t *testing.T) {
 	service, exchanges := newService()
-	server := &http.Server{Handler: service}
-	go func() { _ = server.Serve(connections) }()
+	server := httptest.NewServer(service)
 	defer server.Close()
 	defer service.Close()
-	client, err := messaging.NewClient("http://"+connections.Addr().String(), service.APIKey(),
-		messaging.WithAttemptTimeout(50*time.Millisecond),
-		messaging.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: connections.dial}}),
-		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	client, err := messaging.NewClient(server.URL, service.APIKey(), messaging.WithHTTPClient(server.Client()),
+		messaging.WithAttemptTimeout(20*time.Millisecond), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 	require.NoError(t, err)
-	for fault, reason := range map[fake.Fault]string{
-		{Kind: fake.AnswerLost}: "EOF", {Kind: fake.Slow, After: fake.Duration(time.Hour)}: "attempt timed out",
-	} {
-		for op, call := range calls(t, client) {
-			service.AddRule(fake.Rule{Count: 1, Probability: 1, Fault: fault})
-			err := call()
-			require.ErrorContains(t, err, ": "+reason, op)
-			assert.EqualError(t, outcome.Of(<-exchanges).Err, strings.Replace(err.Error(), " after 50ms", "", 1), op)
-		}
+	service.AddRule(fake.Rule{Probability: 1, Fault: fake.Fault{Kind: fake.Slow, After: fake.Duration(time.Hour)}})
+	for op, call := range calls(t, client) {
+		err := call()
+		require.ErrorContains(t, err, ": attempt timed out after 20ms", op)
+		assert.EqualError(t, outcome.Of(<-exchanges).Err, strings.Replace(err.Error(), " after 20ms", "", 1), op)
 	}
-	_, err = client.Do(t.Context(), messaging.Request{Op: "request", Method: "GET", Path: "/v2/unknown"})
-	require.Error(t, err)
-	assert.EqualError(t, outcome.Of(<-exchanges).Err, err.Error())
 }
 
 // newService returns a service, and the exchanges that it observes.
