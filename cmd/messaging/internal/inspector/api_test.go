@@ -134,8 +134,6 @@ func TestAWaitThatFailsNamesTheNearestRequest(t *testing.T) {
 	f.trigger(skippedBody)
 	none := f.timedOut("q=status:200&after=1")
 	assert.Equal(t, "no request matched in 1ms; none came since request 1", none.Error)
-	assert.Equal(t, "null", string(none.Nearest))
-	assert.Empty(t, none.Differs)
 	none = f.timedOut("q=status:404")
 	assert.Contains(t, none.Error, "no request matched in 1ms; 1 came since the start; nearest: request 1, ")
 
@@ -146,16 +144,11 @@ func TestAWaitThatFailsNamesTheNearestRequest(t *testing.T) {
 	got := f.timedOut("q=op:trigger+to:bob@example.com")
 	assert.Equal(t, `no request matched in 1ms; 2 came since mark "checkout"; nearest: request 2, trigger event to grace@example.com, `+
 		"422 rejected, which does not match to:bob@example.com", got.Error)
-	assert.Equal(t, 2, got.Seen)
-	assert.Zero(t, got.Matched)
-	assert.Equal(t, []string{"to:bob@example.com"}, got.Differs)
-	assert.Contains(t, string(got.Nearest), `"number":2,`)
 
 	f.email(emailBody)
 	got = f.timedOut("q=op:email+to:ada@example.com&count=2")
 	assert.Equal(t, `1 of 2 requests matched in 1ms; 3 came since mark "checkout"; nearest of the others: request 3, list events, `+
 		"accepted, which does not match op:email or to:ada@example.com", got.Error)
-	assert.Equal(t, 1, got.Matched)
 	got = f.timedOut(`q=subject:"Moved+out"`)
 	assert.Contains(t, got.Error, `nearest: request 4, send email broadcast "Moved" to ada@example.com and 1 more, accepted, `+
 		`which does not match subject:"Moved out"`)
@@ -164,12 +157,7 @@ func TestAWaitThatFailsNamesTheNearestRequest(t *testing.T) {
 }
 
 // timedOut waits for what does not come.
-func (f *fixture) timedOut(query string) (body struct {
-	Error         string
-	Seen, Matched int
-	Nearest       json.RawMessage
-	Differs       []string
-}) {
+func (f *fixture) timedOut(query string) (body struct{ Error string }) {
 	f.t.Helper()
 	got := f.get("/api/wait?timeout=1ms&" + query)
 	require.Equal(f.t, 408, got.Status, got.Body)

@@ -1,60 +1,48 @@
 package inspector
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/view"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// missed says what came instead of what a wait was for. Where the tests run, it is often all that a developer sees.
-type missed struct {
-	guard.Failure
-	Seen    int `json:"seen"`    // how many requests came
-	Matched int `json:"matched"` // how many of them matched
-	// Dropped reports whether more requests came, which are no longer kept.
-	Dropped bool `json:"dropped,omitzero"`
-	// Nearest is the request that lacks the fewest terms of those that did not match, the latest of several. It is null
-	// if there is none. Differs are the terms that it does not match.
-	Nearest *requestItem `json:"nearest"`
-	Differs []string     `json:"differs"`
-}
-
 // maxCompared is how many requests are compared with a search, the latest first.
 const maxCompared = 1000
 
-func (in *Inspector) newMissed(p waitParams, matched int) missed {
+// missed says what came instead of what a wait was for: how many requests, and the one that lacks the fewest terms of those
+// that did not match, the latest of several. Where the tests run, it is often all that a developer sees.
+func (in *Inspector) missed(p waitParams, matched int) error {
 	entries, complete := in.box.History.After(p.after)
 	entries = slices.DeleteFunc(entries, func(e *history.Entry) bool { return !p.query.Searches(e) })
-	m := missed{Seen: len(entries), Matched: matched, Dropped: !complete, Differs: []string{}}
-	nearest := (*history.Entry)(nil)
+	var nearest *history.Entry
+	var lacks []string
 	for _, e := range slices.Backward(entries[max(0, len(entries)-maxCompared):]) {
-		if differs := p.query.Differs(e); len(differs) > 0 && (nearest == nil || len(differs) < len(m.Differs)) {
-			nearest, m.Differs = e, differs
+		if differs := p.query.Differs(e); len(differs) > 0 && (nearest == nil || len(differs) < len(lacks)) {
+			nearest, lacks = e, differs
 		}
 	}
 	came := "none"
-	if m.Seen > 0 {
-		came = words.Thousands(m.Seen)
+	if len(entries) > 0 {
+		came = words.Thousands(len(entries))
 	}
-	m.Error = fmt.Sprintf("%s matched in %v; %s came since %s", wantedOf(p, matched), p.timeout, came, p.since)
-	if m.Dropped {
-		m.Error += ", and older ones that are no longer kept (--keep)"
+	text := fmt.Sprintf("%s matched in %v; %s came since %s", wantedOf(p, matched), p.timeout, came, p.since)
+	if !complete {
+		text += ", and older ones that are no longer kept (--keep)"
 	}
 	if nearest != nil {
-		item := newRequestItem(nearest)
-		m.Nearest = &item
 		which := "nearest"
 		if matched > 0 {
 			which = "nearest of the others"
 		}
-		m.Error += fmt.Sprintf("; %s: %s, which does not match %s", which, describeItem(nearest), words.List(m.Differs, "or"))
+		text += fmt.Sprintf("; %s: %s, which does not match %s", which, describeItem(nearest), words.List(lacks, "or"))
 	}
-	return m
+	return failure{http.StatusRequestTimeout, errors.New(text)}
 }
 
 func wantedOf(p waitParams, matched int) string {

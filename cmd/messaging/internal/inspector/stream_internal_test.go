@@ -2,6 +2,7 @@ package inspector
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,18 +11,31 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
+// silent is a listener to which nobody connects.
+type silent chan struct{}
+
+func (s silent) Accept() (net.Conn, error) {
+	<-s
+	return nil, net.ErrClosed
+}
+
+func (s silent) Close() error   { close(s); return nil }
+func (s silent) Addr() net.Addr { return &net.TCPAddr{Port: 1} }
+
 func TestStreamSendsHeartbeatsAndEndsWithTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		box, err := sandbox.Start(sandbox.Config{Listener: make(silent), Wrap: func(h http.Handler) http.Handler { return h }, Keep: 1})
+		require.NoError(t, err)
+		defer box.Close()
 		ending, end := context.WithTimeout(t.Context(), 50*time.Second)
 		defer end()
-		in := &Inspector{box: &sandbox.Sandbox{History: history.New(10, 1<<20)}, ending: ending}
 		response := httptest.NewRecorder()
-		in.stream(response, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/stream", nil))
+		(&Inspector{box, ending}).stream(response, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/stream", nil))
 		assert.Equal(t, 3, strings.Count(response.Body.String(), ": heartbeat\n\n"))
 	})
 }

@@ -97,7 +97,7 @@ func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
 	case p.count == 0:
 		respond(w, listBody[requestItem]{Items: found})
 	case err != nil:
-		guard.Fail(w, http.StatusRequestTimeout, in.newMissed(p, len(found)))
+		refuse(w, in.missed(p, len(found)))
 	case p.counted:
 		respond(w, listBody[requestItem]{Items: found})
 	default:

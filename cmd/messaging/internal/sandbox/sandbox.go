@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
@@ -78,15 +77,6 @@ func (b *Sandbox) observe(e *fake.Exchange) {
 	withoutCredentials(&e.Request)
 	b.Records.Observe(e)
 	b.History.Add(e)
-}
-
-// Event returns the definition of an event and its number in URLs.
-func (b *Sandbox) Event(id string) (number int, event messaging.Event, ok bool) {
-	record, ok := b.Records.All(records.Events).WithID(id)
-	if ok {
-		number, event = record.Number, record.Model().(messaging.Event)
-	}
-	return number, event, ok
 }
 
 // eventName returns the name of the event with the id, or "".

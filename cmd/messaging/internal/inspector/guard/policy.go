@@ -33,20 +33,10 @@ func setPolicy(h http.Header, policy string) {
 
 // Refuse responds with an error as JSON.
 func Refuse(w http.ResponseWriter, status int, message string) {
-	Fail(w, status, Failure{message})
-}
-
-// Failure is what the response of each failure has.
-type Failure struct {
-	Error string `json:"error"`
-}
-
-// Fail responds with a failure that has more than its error.
-func Fail[T any](w http.ResponseWriter, status int, body T) {
 	setPolicy(w.Header(), pagePolicy)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false) // for people who read the response in a terminal
-	_ = encoder.Encode(body)     // the client may have disconnected
+	encoder.SetEscapeHTML(false)                            // for people who read the response in a terminal
+	_ = encoder.Encode(map[string]string{"error": message}) // the client may have disconnected
 }

@@ -12,8 +12,8 @@ last = +last;
 // --- one stream for all tabs ---
 // Browsers allow six connections to a host. The tab that holds the lock has the
 // stream and passes its messages on to the others; when it closes, the next tab
-// resumes at the last number that it knows. Without HTTPS, browsers have locks only on
-// a loopback host: under any other name, each tab has its own stream.
+// opens it. Without HTTPS, browsers have locks only on a loopback host: under any
+// other name, each tab has its own stream.
 
 const channel = new BroadcastChannel("messaging-sandbox");
 const withLock = navigator.locks
@@ -21,28 +21,26 @@ const withLock = navigator.locks
   : (lead) => { channel.close(); lead(); };
 channel.onmessage = ({ data }) => receive(data);
 withLock(() => new Promise(() => {
-  const source = new EventSource(`/api/stream?${params({ after: last, epoch })}`);
+  const source = new EventSource("/api/stream");
   const post = (message) => { if (navigator.locks) channel.postMessage(message); };
   const tell = (message) => { receive(message); post(message); };
   source.onopen = () => tell({ live: "on" });
   source.onerror = () => tell({ live: "gone" });
-  for (const type of ["requests", "state", "reset", "gap"]) {
-    source.addEventListener(type, (event) => {
-      const data = JSON.parse(event.data);
-      tell({ live: "on", type, last: +event.lastEventId.split("-")[1], counts: data.counts ?? data });
-    });
-  }
+  source.onmessage = ({ data }) => tell({ live: "on", ...JSON.parse(data) });
   channel.addEventListener("message", ({ data }) => { if (data.ask) post({ live: source.readyState === 1 ? "on" : "gone" }); });
 }));
 if (navigator.locks) channel.postMessage({ ask: true });
 
+let counted; // what the last message counted
 function receive(message) {
   if (message.ask) return;
-  if (message.counts) showCounts(message.counts);
   showState(message.live);
-  if (message.type === "reset" || message.type === "gap") return startOver();
-  if (message.type === "state") refresh();
-  if (message.last > last) { last = message.last; refresh(); }
+  if (!message.counts) return;
+  showCounts(message.counts);
+  const counts = JSON.stringify(message.counts), isNew = counted && counts !== counted;
+  counted = counts;
+  if (message.epoch !== epoch) { epoch = message.epoch; return startOver(); } // after a reset or a restart
+  if (message.last > last || isNew) { last = message.last; refresh(); }
 }
 
 // showState shows whether the page is live, and the end of an outage.
@@ -196,7 +194,7 @@ async function update(parts) {
   return page;
 }
 
-// startOver shows another history: after a reset, a restart or a gap.
+// startOver shows another history.
 async function startOver() {
   const page = await update(["#list", "#detail", "#live-part"]);
   if (!page) return;

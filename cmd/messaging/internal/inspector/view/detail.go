@@ -10,6 +10,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -180,8 +181,8 @@ func factsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast,
 	}
 	add("Sent by", "", e.Request.Header.Get("User-Agent"))
 	add("Customers", "", changes(e))
-	if number, event, ok := box.Event(e.EventID); ok {
-		add("Event", fmt.Sprintf("/events/%d", number), event.Name)
+	if event, ok := box.Records.All(records.Events).WithID(e.EventID); ok {
+		add("Event", fmt.Sprintf("/events/%d", event.Number), event.Line().Title)
 	}
 	if e.Op == service.TriggerEvent.Name {
 		switch {

@@ -14,14 +14,17 @@ import (
 // exchange is a request and its response.
 type exchange struct {
 	*history.Entry
-	Query             []queryParameter
+	QueryProblems     map[string][]string // by the names of parameters
 	Request, Response side
 }
 
 func newExchange(e *history.Entry) exchange {
-	view := exchange{Entry: e, Query: queryParameters(e),
+	view := exchange{Entry: e,
 		Request: newSide(e.Request.Header, e.Request.Body, e.Problems), Response: newSide(e.ResponseHeader, e.ResponseBody, nil)}
 	view.Request.Download = bodyPath(e)
+	if e.IsRead() {
+		view.QueryProblems = e.Problems
+	}
 	return view
 }
 
@@ -80,23 +83,4 @@ func newSyntaxError(body []byte) *syntaxError {
 	line := bytes.LastIndexByte(before, '\n') + 1
 	return &syntaxError{Before: validText(before), At: validText(body[at : at+size]), After: validText(body[at+size:]),
 		Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[line:]) + 1, Problem: syntax.Error()}
-}
-
-// queryParameter is a parameter in the query of a request.
-type queryParameter struct {
-	Name     string
-	Values   []string // decoded
-	Problems []string
-}
-
-// queryParameters returns the query of a request in the order of the names.
-func queryParameters(e *history.Entry) (list []queryParameter) {
-	for _, name := range sortedKeys(e.Request.Query) {
-		p := queryParameter{Name: name, Values: e.Request.Query[name]}
-		if e.IsRead() {
-			p.Problems = e.Problems[name]
-		}
-		list = append(list, p)
-	}
-	return list
 }

@@ -36,9 +36,9 @@ func notesOf(store *history.Store, e *history.Entry, path, exchangeTab string) (
 	for _, n := range e.Notes() {
 		found := note{Class: "warn", Text: n.Text}
 		switch n.Code {
-		case "wrong_path", "sdk_refuses": // said elsewhere
+		case "sdk_refuses": // the outcome says it
 			continue
-		case "foreign_key", "key_header":
+		case "foreign_key", "key_header", "wrong_path":
 			found.Class = "bad"
 		case "duplicate":
 			duplicate, _ := e.DuplicateOf()
@@ -101,8 +101,8 @@ func refusalNote(e *history.Entry) string {
 	case e.Fault != "" || e.Status < 400 || e.LacksKey() || len(e.Problems) > 0:
 		return ""
 	case e.Op == "":
-		if right := findings.RightOperation(e); right != "" {
-			return "No operation has this method and path: " + right
+		if findings.RightOperation(e) != "" {
+			return "" // which the rule says
 		}
 		return "No operation has this method and path; /openapi.json lists them."
 	case e.Status == http.StatusBadRequest:
