@@ -3,7 +3,6 @@ package copies
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"mime"
 	"mime/multipart"
@@ -18,7 +17,6 @@ import (
 	"unicode"
 
 	"github.com/messaging-go/messaging/internal/fake"
-	"github.com/messaging-go/messaging/internal/service"
 )
 
 // maxCommand is the largest body in a command: Linux allows 128 KiB for an argument.
@@ -46,25 +44,13 @@ func Curl(r fake.Request, bodyPath string) string {
 	return before + strings.Join(command, " \\\n  ")
 }
 
-// Go returns statements that send a request again with package messaging. They use the variables ctx and client.
-func Go(op string, r fake.Request) string {
-	operation := service.Named(op)
-	switch {
-	case len(r.Body) > maxCommand:
+// Go returns statements that send the body of a send again with package messaging. They use the variables ctx and client.
+func Go(op string, body []byte) string {
+	if len(body) > maxCommand {
 		return "// The body is too large to be shown as code."
-	case operation != nil && !operation.IsRead():
-		return fmt.Sprintf("prepared, err := messaging.ParsePrepared(%q, []byte(%s))\nif err == nil {\n\t_, err = client.Send(ctx, prepared)\n}",
-			op, stringCode(string(r.Body)))
 	}
-	path := stringCode((&url.URL{Path: r.Path}).EscapedPath())
-	fields := []string{fmt.Sprintf("Op: %q, Method: %q, Path: %s", cmp.Or(op, "request"), r.Method, path)}
-	if len(r.Query) > 0 {
-		fields = append(fields, fmt.Sprintf("Query: %#v", r.Query))
-	}
-	if len(r.Body) > 0 {
-		fields = append(fields, "Body: json.RawMessage("+stringCode(string(r.Body))+")")
-	}
-	return "_, err := client.Do(ctx, messaging.Request{\n\t" + strings.Join(fields, ",\n\t") + ",\n})"
+	return fmt.Sprintf("prepared, err := messaging.ParsePrepared(%q, []byte(%s))\nif err == nil {\n\t_, err = client.Send(ctx, prepared)\n}",
+		op, stringCode(string(body)))
 }
 
 // stringCode returns a string as Go code, in backquotes where that is easier to read.

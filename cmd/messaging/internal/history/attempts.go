@@ -89,7 +89,6 @@ func (s *Store) linkTwin(e *Entry) {
 		return
 	}
 	e.twin, e.afterTwin = twin.Number, e.At.Sub(twin.At)
-	twin.duplicate.Store(int64(e.Number))
 }
 
 // DuplicateOf returns the number of the same request that was carried out not long before
@@ -97,10 +96,6 @@ func (s *Store) linkTwin(e *Entry) {
 func (e *Entry) DuplicateOf() (number int, after time.Duration) {
 	return e.twin, e.afterTwin
 }
-
-// Duplicate returns the number of the next entry that is a duplicate of this one, 0 if there is
-// none.
-func (e *Entry) Duplicate() int { return int(e.duplicate.Load()) }
 
 // unlink forgets an entry that is removed. The caller must hold s.mu.
 func (s *Store) unlink(e *Entry) {

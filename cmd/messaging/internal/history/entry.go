@@ -50,7 +50,6 @@ type Entry struct {
 	call      uint64 // the same for those of one client
 	twin      int    // the number of the latest send that is the same, if both were carried out
 	afterTwin time.Duration
-	duplicate atomic.Int64 // the number of the next send that is a duplicate of this one
 	next      atomic.Int64 // the number of the next attempt
 	delivery  messaging.Delivery
 	retried   bool

@@ -85,14 +85,6 @@ func other(store *history.Store, e *history.Entry, with int) (other *history.Ent
 	return nil, ""
 }
 
-// isAlike reports whether two requests differ in nothing but white space and the order of keys.
-func isAlike(a, b *history.Entry) bool {
-	if max(len(a.Request.Body), len(b.Request.Body)) > maxShown {
-		return bytes.Equal(a.Request.Body, b.Request.Body)
-	}
-	return requestText(a) == requestText(b)
-}
-
 // exchangeText returns a request as text: how it was sent, what it came to, its query and its body, and its response.
 func exchangeText(e *history.Entry) string {
 	return fmt.Sprintf("%s %s\nAPI key: %s\nOutcome: %s\n%s\nResponse\n%s", e.Request.Method, e.Request.Path, e.Key(),

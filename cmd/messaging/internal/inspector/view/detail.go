@@ -56,7 +56,7 @@ func NewDetail(box *sandbox.Sandbox, e *history.Entry, query url.Values) *Detail
 	path := fmt.Sprintf("/requests/%d", e.Number)
 	urlOf := func(tab string) string { return path + QueryString("q", query.Get("q"), "tab", tab) }
 	d := &Detail{Entry: e, Title: title(e), Tags: append([]Tag{OutcomeTag(e)}, replayTag(e)...), Outcome: newOutcome(e),
-		Sub: subtitle(e), Notes: notesOf(box.History, e, path, urlOf("exchange"))}
+		Sub: subtitle(e), Notes: notesOf(e, path, urlOf("exchange"))}
 	d.Attempts, d.Again = attemptsOf(box.History, e)
 	email, push := e.Email(), e.Push()
 	d.Facts = factsOf(box, e, email, push)
@@ -130,10 +130,18 @@ func actionTabs(box *sandbox.Sandbox, e *history.Entry, query url.Values) []tab 
 	with, _ := strconv.Atoi(query.Get("with")) // what is not a number is the previous request
 	list := []tab{{Name: "diff", Label: "Compare", view: func() any { return compare(box.History, e, with) }},
 		{Name: "copy", Label: "Copy", view: func() any {
-			return []Snippet{{"curl", copies.Curl(e.Request, bodyPath(e))}, {"Go", copies.Go(e.Op, e.Request)}}
+			return newCopies(e)
 		}}}
 	if e.Op != "" {
 		list = append(list, tab{Name: "replay", Label: "Replay", view: func() any { return newReplay(e) }})
+	}
+	return list
+}
+
+func newCopies(e *history.Entry) []Snippet {
+	list := []Snippet{{"curl", copies.Curl(e.Request, bodyPath(e))}}
+	if op := service.Named(e.Op); op != nil && !op.IsRead() {
+		list = append(list, Snippet{"Go", copies.Go(e.Op, e.Request.Body)})
 	}
 	return list
 }

@@ -111,26 +111,13 @@ func (p *jsonPrinter) container(open json.Delim, path string, depth int) {
 // mark adds a mark to the line of its path, or of what would contain it.
 func (p *jsonPrinter) mark(m mark) {
 	at, rest := m.Path, ""
-	line, ok := p.lineOf(at)
-	for !ok {
+	line, ok := p.paths[at]
+	for !ok && at != "" {
 		i := strings.LastIndexByte(at, '.')
 		rest = strings.TrimSuffix(at[i+1:]+"."+rest, ".")
 		at = at[:max(i, 0)]
-		line, ok = p.lineOf(at)
+		line, ok = p.paths[at]
 	}
 	m.Text = strings.TrimSpace(rest + " " + m.Text)
 	p.lines[line].Marks = append(p.lines[line].Marks, m)
-}
-
-// lineOf returns the line of a path. A single recipient can be sent without an array;
-// its path still has the index 0.
-func (p *jsonPrinter) lineOf(path string) (int, bool) {
-	if line, ok := p.paths[path]; ok {
-		return line, true
-	}
-	if rest, ok := strings.CutPrefix(path, "recipients.0"); ok {
-		line, ok := p.paths["recipients"+rest]
-		return line, ok
-	}
-	return 0, path == ""
 }

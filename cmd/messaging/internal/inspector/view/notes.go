@@ -25,7 +25,7 @@ type problem struct{ Path, Text, Href string }
 const maxProblems = 20
 
 // notesOf are the remarks above the tabs of a page.
-func notesOf(store *history.Store, e *history.Entry, path, exchangeTab string) (list []note) {
+func notesOf(e *history.Entry, path, exchangeTab string) (list []note) {
 	add := func(class, text string) { list = append(list, note{Class: class, Text: text}) }
 	if class, text := faultNote(e); text != "" {
 		add(class, text)
@@ -48,20 +48,11 @@ func notesOf(store *history.Store, e *history.Entry, path, exchangeTab string) (
 		}
 		list = append(list, found)
 	}
-	if later, ok := store.Get(e.Duplicate()); ok {
-		_, after := later.DuplicateOf()
-		list = append(list, note{Class: "warn", Href: fmt.Sprintf("/requests/%d", later.Number), More: "Show it",
-			Text: fmt.Sprintf("The same request was sent again %s later, as request %s.", took(after), words.Thousands(later.Number))})
-	}
 	if e.Status == http.StatusInsufficientStorage && e.Fault == "" {
 		add("bad", "This is a limit of the sandbox, not of the real service: --max-records raises it, and a reset makes room.")
 	}
 	if e.ReplayOf > 0 {
-		edited := ""
-		if original, ok := store.Get(e.ReplayOf); ok && !isAlike(original, e) {
-			edited = ", edited"
-		}
-		list = append(list, note{Text: fmt.Sprintf("This repeats request %s%s.", words.Thousands(e.ReplayOf), edited),
+		list = append(list, note{Text: "This repeats request " + words.Thousands(e.ReplayOf) + ".",
 			Href: compareURL(path, e.ReplayOf), More: "Compare them"})
 	}
 	if len(e.Problems) > 0 {
