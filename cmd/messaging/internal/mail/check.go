@@ -39,14 +39,13 @@ type problem struct {
 // The problems, the worst first.
 var (
 	nowhere  = &problem{High, "link", "without a destination"}
-	scripted = &problem{High, "link", "with javascript: in the address, which is removed"}
 	local    = &problem{High, "link", "to this machine, which nobody else can open"}
 	relative = &problem{High, "link", "without a host"}
 	loaded   = &problem{High, "image", "loaded over http"}
 	noAlt    = &problem{Medium, "image", "without alt text"}
 	insecure = &problem{Low, "link", "over http, which is insecure"}
 
-	problems = []*problem{nowhere, scripted, local, relative, loaded, noAlt, insecure}
+	problems = []*problem{nowhere, local, relative, loaded, noAlt, insecure}
 )
 
 // Check returns what can go wrong with a message of which head is the beginning, the worst first.
@@ -93,15 +92,14 @@ func mistakes(message string) map[*problem]*mistake {
 // example names the first of several, or the only one, by its address, if it has one.
 func (m *mistake) example() string {
 	const longest = 80
-	address := strings.Join(strings.Fields(m.address), " ")
-	switch {
-	case address == "":
-		return ""
-	case m.count > 1:
-		return ". The first: " + words.Shortened(address, longest)
-	default:
-		return ": " + words.Shortened(address, longest)
+	before := ": "
+	if m.count > 1 {
+		before = ". The first: "
 	}
+	if address := strings.Join(strings.Fields(m.address), " "); address != "" {
+		return before + words.Shortened(address, longest)
+	}
+	return ""
 }
 
 // problemsOf returns the problems of an element, and the address to which it leads or from which it is loaded.
@@ -138,9 +136,7 @@ func linkProblem(address string) *problem {
 		return nowhere
 	case address[0] == '#':
 		return nil
-	case to.Scheme == "javascript":
-		return scripted
-	case to.Scheme == "file" || to.Hostname() == "localhost" || ip != nil && ip.IsLoopback():
+	case to.Hostname() == "localhost" || ip != nil && ip.IsLoopback():
 		return local
 	case hasNoHost(to) && !strings.ContainsAny(address, "{}[]<>*%"): // of a placeholder
 		return relative
@@ -152,12 +148,12 @@ func linkProblem(address string) *problem {
 }
 
 // hasNoHost reports whether an address lacks the host, or the name of a mailbox, without which an email cannot lead
-// anywhere. An app may have its own scheme; one of a single letter is a drive.
+// anywhere.
 func hasNoHost(to *url.URL) bool {
 	switch to.Scheme {
 	case "mailto", "tel", "sms":
 		return to.Opaque == ""
 	default:
-		return to.Host == "" && (len(to.Scheme) < 2 || strings.HasPrefix(to.Scheme, "http"))
+		return to.Host == ""
 	}
 }
