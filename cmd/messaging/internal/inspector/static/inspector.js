@@ -34,9 +34,9 @@ if (navigator.locks) channel.postMessage({ ask: true });
 let counted; // what the last message counted
 function receive(message) {
   if (message.ask) return;
+  if (message.counts) showCounts(message.counts);
   showState(message.live);
   if (!message.counts) return;
-  showCounts(message.counts);
   const counts = JSON.stringify(message.counts), isNew = counted && counts !== counted;
   counted = counts;
   if (message.epoch !== epoch) { epoch = message.epoch; return startOver(); } // after a reset or a restart
