@@ -52,6 +52,10 @@ func hostileBodies() []hostileRow {
 				1),
 		)},
 		{"204", afterActing(write("HTTP/1.1 204 No Content\r\n\r\n")).both(unreadable, 1, 1).check(errorContains("(204)"))},
+		{"data and meta of an odd kind that nobody reads", join(
+			responds200(`{"success":true}`, `{"success":true,"data":{}}`, `{"success":true,"data":"x"}`).send(succeeds, 1, 1),
+			responds200(`{"success":true,"data":[],"meta":[]}`).read(succeeds, 1, 1),
+		)},
 		{"a redirect from https to http", redirectedOverTLS().both(unclear, 1, 1).check(errorContains("redirects are not followed"))},
 		{"401 and 403, of the service and of a firewall", join(
 			forEach(gatewayPages, func(body string) hostileCases { return withoutActing(answer(401, body)) }).
@@ -59,8 +63,10 @@ func hostileBodies() []hostileRow {
 			forEach(gatewayPages, func(body string) hostileCases { return withoutActing(answer(403, body)) }).
 				both(rejected, 1, 0).check(errorIs(messaging.ErrForbidden)),
 		)},
-		{"404 of another server", withoutActing(answer(404, "<html>Not Found</html>")).
-			both(rejected, 1, 0).check(errorIs(messaging.ErrNotFound), errorContains("check the base URL"))},
+		{"404, of the service and of another server", join(
+			withoutActing(answer(404, `{"message":"No such event."}`)).check(errorContains("No such event.; check the base URL")),
+			withoutActing(answer(404, "<html>Not Found</html>")).check(errorContains("check the base URL")),
+		).both(rejected, 1, 0).check(errorIs(messaging.ErrNotFound))},
 		{"413 while the request is still being written", custom(testTooLargeARequest)},
 		{"503 with a body that drips",
 			afterActing(write("HTTP/1.1 503 Busy\r\nContent-Length: 1000\r\n\r\n"), drip).withShortTimeout().

@@ -43,7 +43,7 @@ func TestAMessageIsEditedWithoutItsJSON(t *testing.T) {
 	p.until(at("/requests/2?tab=replay"))
 	p.press("j")
 	p.until(at("/requests/1?tab=replay") + ` && ` + message + `.value === "<p>Three</p>\n"`)
-	p.reload()
+	p.show(b.ui + "/requests/1?tab=replay")
 	p.is(message + `.value === "<p>Three</p>\n"`)
 	p.is(`document.querySelector("details:has(textarea)").open`)
 	assert.Equal(t, original+`*Send the edited message; Send the edited body`, eval[string](p, replayButtons), "a draft is an edit")

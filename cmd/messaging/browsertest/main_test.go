@@ -244,13 +244,6 @@ func (p *tab) edit(selector, text string) {
 		document.querySelector(%q))`, text, selector))
 }
 
-// reload loads the page again.
-func (p *tab) reload() {
-	p.t.Helper()
-	eval[bool](p, `(window.left = true, location.reload(), true)`)
-	p.until(`!window.left && ` + isLive)
-}
-
 // is requires that an expression is true in the page.
 func (p *tab) is(expression string) {
 	p.t.Helper()
