@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -68,5 +69,24 @@ func TestAStatusIsTheEntrysOwnExactlyWhereTheRequestHasToBeFixed(t *testing.T) {
 	}
 	for _, state := range []ledger.State{ledger.Accepted, ledger.Rejected, ledger.Unclear, ledger.Pending} {
 		assert.Positive(t, own[state])
+	}
+}
+
+func TestADeadlineIsOverByEitherClock(t *testing.T) {
+	now := time.Now()
+	deadline := now.Add(time.Minute)
+	assert.False(t, expired(deadline, now, now))
+	assert.True(t, expired(deadline, now.Add(time.Minute), now))
+	assert.True(t, expired(deadline, now, now.Add(time.Minute)), "the machine was asleep")
+}
+
+func TestWaitsGrowUpToALimit(t *testing.T) {
+	c := defaultConfig()
+	for attempts, most := range map[int]time.Duration{1: 500 * time.Millisecond, 2: time.Second, 5: 8 * time.Second, 60: time.Minute} {
+		for range 20 {
+			wait := c.timing.growingWait(attempts)
+			assert.LessOrEqual(t, wait, most)
+			assert.GreaterOrEqual(t, wait, most/2)
+		}
 	}
 }

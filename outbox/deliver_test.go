@@ -110,13 +110,3 @@ func TestListLeavesTheDatabaseFreeWhileTheLoopWorks(t *testing.T) {
 		}
 	})
 }
-
-func TestListReadsMoreThanOneBatch(t *testing.T) {
-	db := openFile(t)
-	o := db.new(t, newService().client(t))
-	keys := keysOf(1100)
-	_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
-	require.NoError(t, err)
-	assert.Equal(t, keys, listed(t, o, outbox.Filter{}))
-	assert.Equal(t, keys[:700], listed(t, o, outbox.Filter{Limit: 700}))
-}

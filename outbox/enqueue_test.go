@@ -260,7 +260,9 @@ func TestEnqueueAllAddsWhatCameBeforeAnError(t *testing.T) {
 }
 
 // reversed is a Sealer that stands for encryption.
-type reversed struct{ fails *bool }
+type reversed struct {
+	beforeOpen func() error // nil does nothing
+}
 
 func (r reversed) Seal(_ context.Context, body []byte) ([]byte, error) {
 	sealed := bytes.Clone(body)
@@ -271,8 +273,10 @@ func (r reversed) Seal(_ context.Context, body []byte) ([]byte, error) {
 }
 
 func (r reversed) Open(ctx context.Context, sealed []byte) ([]byte, error) {
-	if r.fails != nil && *r.fails {
-		return nil, errBroken
+	if r.beforeOpen != nil {
+		if err := r.beforeOpen(); err != nil {
+			return nil, err
+		}
 	}
 	return r.Seal(ctx, sealed)
 }
@@ -296,8 +300,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 			"an outbox without the Sealer does not reject what it cannot open")
 		assert.Equal(t, map[string]string{triggerEvent: "the request is sealed; set WithSealer"}, countsOf(t, without).Breakers)
 
-		failing := true
-		broken := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{&failing}))
+		broken := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{func() error { return errBroken }}))
 		assert.Equal(t, []string{"order"}, deliver(t, broken, "order").Later)
 		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, countsOf(t, broken).Breakers)
 

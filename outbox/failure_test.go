@@ -125,44 +125,29 @@ func (f failing) Wait(context.Context) error {
 	return nil
 }
 
-func TestDeliverReturnsWhatItKnowsWithAnError(t *testing.T) {
-	db, n := openFile(t), 1
-	o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithRateLimiter(failing{&n}))
+func TestALimiterThatPermitsOneSendsOne(t *testing.T) {
+	service, one := newService(), 1
+	o := openFile(t).new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(failing{&one}))
 	enqueue(t, o, "a", "b")
 	delivered, err := o.Deliver(t.Context(), "a", "b")
 	require.ErrorIs(t, err, errBroken)
-	assert.Equal(t, 1, delivered.Accepted)
+	assert.Equal(t, 1, delivered.Accepted, "what it knows comes with the error")
 	assert.Equal(t, []string{"b"}, delivered.Later)
-}
-
-func TestALimiterThatPermitsNothingSendsNothing(t *testing.T) {
-	service, none := newService(), 0
-	o := openFile(t).new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(failing{&none}))
-	enqueue(t, o, keysOf(3)...)
 	for range 10 {
-		_, err := o.Deliver(t.Context(), keysOf(3)...)
+		_, err := o.Deliver(t.Context(), "a", "b")
 		require.ErrorIs(t, err, errBroken)
 		_, err = o.DeliverDue(t.Context(), 3)
 		require.ErrorIs(t, err, errBroken)
 	}
-	assert.Zero(t, service.requests())
-}
-
-// cancelling is a Sealer that ends a context when a request is opened, after its claim.
-type cancelling struct {
-	reversed
-	cancel context.CancelFunc
-}
-
-func (c cancelling) Open(ctx context.Context, sealed []byte) ([]byte, error) {
-	c.cancel()
-	return c.reversed.Open(ctx, sealed)
+	assert.Equal(t, 1, service.requests(), "a permit that was not given is none")
 }
 
 func TestAStopAfterTheClaimReturnsTheEntryInRunAndNotInDeliver(t *testing.T) {
 	db, service := openFile(t), newService()
 	ctx, cancel := context.WithCancel(t.Context())
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(cancelling{cancel: cancel}))
+	defer cancel()
+	stopping := outbox.WithSealer(reversed{func() error { cancel(); return nil }}) // after the claim
+	o := db.new(t, service.client(t), outbox.Fast(), stopping)
 	enqueue(t, o, "order")
 	require.NoError(t, o.Run(ctx))
 	entry := entryOf(t, o, "order")
@@ -171,7 +156,8 @@ func TestAStopAfterTheClaimReturnsTheEntryInRunAndNotInDeliver(t *testing.T) {
 	assert.Zero(t, service.requests())
 
 	ctx, cancel = context.WithCancel(t.Context())
-	o = db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(cancelling{cancel: cancel}))
+	defer cancel()
+	o = db.new(t, service.client(t), outbox.Fast(), stopping)
 	delivered, err := o.Deliver(ctx, "order")
 	require.NoError(t, err)
 	assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)

@@ -108,11 +108,9 @@ func TestDeniedEntriesGetAnEighthOfTheClaims(t *testing.T) {
 
 func TestASealerThatIsDownMakesNoStorm(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		failing := false
-		o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithSealer(reversed{&failing}))
+		o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithSealer(reversed{func() error { return errBroken }}))
 		_, _, err := o.EnqueueAll(t.Context(), items(t, keysOf(200)))
 		require.NoError(t, err)
-		failing = true
 		stop := run(t, o)
 		time.Sleep(500 * time.Millisecond) // with a probe at most every 20 ms
 		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, countsOf(t, o).Breakers)

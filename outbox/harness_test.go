@@ -38,9 +38,7 @@ import (
 // The tests wait more than they work, so more of them run at a time than there are
 // processors.
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "4"); err != nil {
-		panic(err)
-	}
+	_ = flag.Set("test.parallel", "4")
 	goleak.VerifyTestMain(m)
 }
 
@@ -525,8 +523,8 @@ func keysOf(n int) []string {
 // items are requests for the keys.
 func items(t testing.TB, keys []string) iter.Seq2[outbox.Item, error] {
 	return func(yield func(outbox.Item, error) bool) {
-		for _, key := range keys {
-			if !yield(outbox.Item{Key: key, Prepared: request(t, key)}, nil) {
+		for _, item := range itemsOf(t, keys...) {
+			if !yield(item, nil) {
 				return
 			}
 		}

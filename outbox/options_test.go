@@ -21,9 +21,6 @@ func TestNewNamesEveryBadOptionAtOnce(t *testing.T) {
 		"option 4 must not be nil; WithRateLimiter: limiter must not be nil; WithSealer: sealer must not be nil; "+
 		"WithLogger: logger must not be nil; WithOnSettled: settled must not be nil; WithInFlight: n must be 1 to 10000")
 	assert.Nil(t, o)
-}
-
-func TestNewNamesAMissingStoreAndClientWithTheBadOptions(t *testing.T) {
-	_, err := outbox.New[any](nil, nil, outbox.WithInFlight(-1))
+	_, err = outbox.New[any](nil, nil, outbox.WithInFlight(-1))
 	require.EqualError(t, err, "outbox: new: store must not be nil; client must not be nil; WithInFlight: n must be 1 to 10000")
 }

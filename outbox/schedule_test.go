@@ -77,18 +77,13 @@ func TestWhatIsNotDueAndWhatIsOverIsNeitherSeenNorClaimed(t *testing.T) {
 
 func TestAWorkerLooksAtNotAfterBeforeItSends(t *testing.T) {
 	db, service := openFile(t), newService()
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(slow{}))
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{func() error {
+		time.Sleep(300 * time.Millisecond) // until its time is over
+		return nil
+	}}))
 	add(t, o, outbox.Item{Key: "order", NotAfter: time.Now().Add(200 * time.Millisecond)})
 	assert.Equal(t, outbox.Delivered{Rejected: 1}, deliver(t, o, "order"))
 	assert.Zero(t, service.requests())
-}
-
-// slow is a Sealer that takes a while to open a request.
-type slow struct{ reversed }
-
-func (s slow) Open(ctx context.Context, sealed []byte) ([]byte, error) {
-	time.Sleep(300 * time.Millisecond)
-	return s.reversed.Open(ctx, sealed)
 }
 
 func TestUrgentEntriesAreSentFirstAndTheOthersGetAnEighth(t *testing.T) {

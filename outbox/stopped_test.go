@@ -60,8 +60,14 @@ func testStoppedProcess(t *testing.T, db *database) {
 		keys = append(keys, keysOfStep(step)...)
 	}
 	enqueue(t, o, keys...)
-	received := startReceiver(t)
-	process := startStopped(t, db.name, received.url)
+	var bodies atomic.Int64 // how many bytes of bodies have arrived at the service of the process
+	received := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		bodies.Add(n)
+		_, _ = io.WriteString(w, accept.body)
+	}))
+	defer received.Close()
+	process := startStopped(t, db.name, received.URL)
 	claimed := len(keys) - 1 // a claim without its answer keeps the next one waiting
 	eventually(t, func() bool { return countsOf(t, o).Sending == claimed })
 	process.stop(t)
@@ -79,9 +85,9 @@ func testStoppedProcess(t *testing.T, db *database) {
 
 	time.Sleep(time.Until(stopped.Add(stoppedTimeout))) // the claims were before the stop
 	process.goOn(t)
-	received.close()
+	received.Close() // waits for the requests that have begun
 	// net/http writes the headers before it reads the body, which fails then.
-	assert.Zero(t, received.bodies.Load(), "bytes of bodies, without which no request can be carried out")
+	assert.Zero(t, bodies.Load(), "bytes of bodies, without which no request can be carried out")
 	for _, key := range keys {
 		assert.Equal(t, 1, service.carriedOut(key), key)
 		assert.Equal(t, outbox.Accepted, stateOf(t, o, key), key)
@@ -89,28 +95,6 @@ func testStoppedProcess(t *testing.T, db *database) {
 }
 
 func keysOfStep(step string) []string { return []string{step, step + ", next"} }
-
-// receiver is the service of the process that is stopped.
-type receiver struct {
-	url    string
-	close  func()       // waits for the requests that have begun
-	bodies atomic.Int64 // how many bytes of bodies have arrived
-}
-
-func startReceiver(t *testing.T) *receiver {
-	r := new(receiver)
-	server := httptest.NewServer(r)
-	t.Cleanup(server.Close)
-	r.url, r.close = server.URL, server.Close
-	return r
-}
-
-// ServeHTTP accepts a request.
-func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	n, _ := io.Copy(io.Discard, req.Body)
-	r.bodies.Add(n)
-	_, _ = io.WriteString(w, accept.body)
-}
 
 // stoppedProcess is this test as another process.
 type stoppedProcess struct {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
 )
 
 // bouncerConfig has fewer connections to the server than its clients have to it, so that a
@@ -39,23 +40,15 @@ func startBouncer(t testing.TB, schema string) string {
 		t.Skip("PgBouncer is not installed: apt-get install -y pgbouncer")
 	}
 	config, err := pgx.ParseConfig(schema)
-	if err != nil {
-		t.Fatal("the URL of the server is not valid")
-	}
+	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	port := listener.Addr().(*net.TCPAddr).Port
 	_ = listener.Close()
 	folder, err := os.MkdirTemp("", "pgbouncer-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	if err := os.Chmod(folder, 0o755); err != nil { // for the user nobody
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(folder, 0o755)) // for the user nobody
 	file := filepath.Join(folder, "pgbouncer.ini")
 	password := ""
 	if config.Password != "" {
@@ -63,9 +56,7 @@ func startBouncer(t testing.TB, schema string) string {
 	}
 	content := fmt.Sprintf(bouncerConfig, config.Host, config.Port, config.User, password, config.Database,
 		config.RuntimeParams["search_path"], port)
-	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
 	args := []string{"-q", file}
 	if os.Getuid() == 0 { // which PgBouncer must not run as
 		args = []string{"-q", "-u", "nobody", file}
@@ -73,9 +64,7 @@ func startBouncer(t testing.TB, schema string) string {
 	cmd := exec.Command(program, args...)
 	var output bytes.Buffer
 	cmd.Stderr = &output
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

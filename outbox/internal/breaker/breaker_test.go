@@ -23,6 +23,15 @@ func send(g *Breakers, name string, kind Kind, now time.Time) bool {
 	return p.N == 1
 }
 
+func isRecalled(p Pass) bool {
+	select {
+	case <-p.Recall:
+		return true
+	default:
+		return false
+	}
+}
+
 // simulate sends as many entries as the breakers permit, each of which takes 20 ms, for an
 // hour in which a part of them fails. It returns how many failed, and the probes.
 func simulate(g *Breakers, inFlight int, part float64, random *rand.Rand) (failed, probes, sent int) {
@@ -132,11 +141,7 @@ func TestAFailureOfTheKeyOpensEveryBreakerAndOneProbeClosesThem(t *testing.T) {
 	p := b.Admit("a", 1, now)
 	recalled := b.Admit("b", 1, now)
 	b.Report(p, Outcome{Kind: KeyFailed, Reason: "429", RetryAfter: 2 * time.Minute}, now)
-	select {
-	case <-recalled.Recall:
-	default:
-		t.Error("what is claimed does not go back")
-	}
+	assert.True(t, isRecalled(recalled), "what is claimed goes back")
 	assert.Equal(t, map[string]string{"a": "429", "b": "429"}, b.Reasons())
 	assert.Equal(t, 2*time.Minute, b.Wait("b", now))
 	b.Report(recalled, Outcome{Kind: KeyFailed, RetryAfter: time.Hour}, now)
@@ -157,21 +162,13 @@ func TestABreakerThatOpensCallsBackWhatIsClaimed(t *testing.T) {
 	}
 	claimed := b.Admit("send", 1, now)
 	for range 4 { // 8, 4, 2, 1
-		select {
-		case <-claimed.Recall:
-			t.Error("the breaker is closed")
-		default:
-		}
+		assert.False(t, isRecalled(claimed), "the breaker is closed")
 		assert.True(t, send(b, "send", Failed, now) || len(b.Reasons()) == 0)
 	}
 	for len(b.Reasons()) == 0 {
 		b.Report(claimed, Outcome{Kind: Failed, Reason: "reason"}, now)
 	}
-	select {
-	case <-claimed.Recall:
-	default:
-		t.Error("what is claimed does not go back")
-	}
+	assert.True(t, isRecalled(claimed), "what is claimed goes back")
 }
 
 func TestAProbeThatSentNothingIsFollowedByTheNextAtOnce(t *testing.T) {
