@@ -9,19 +9,17 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/messagingtest"
 )
 
 func newSecretiveClient(t *testing.T) *messaging.Client {
@@ -31,7 +29,7 @@ func newSecretiveClient(t *testing.T) *messaging.Client {
 	return client
 }
 
-func TestClientIsPrintedWithoutItsSecrets(t *testing.T) {
+func TestClientIsPrintedLoggedAndMarshaledWithoutItsSecrets(t *testing.T) {
 	client := newSecretiveClient(t)
 	for name, value := range scripted.SecretHolders(client) {
 		t.Run(name, func(t *testing.T) {
@@ -40,34 +38,16 @@ func TestClientIsPrintedWithoutItsSecrets(t *testing.T) {
 			}
 			scripted.RequireNoSecret(t, fmt.Sprint(value))
 			scripted.RequireNoSecret(t, fmt.Errorf("no luck with %v", value).Error())
-		})
-	}
-}
-
-func TestClientIsLoggedWithoutItsSecrets(t *testing.T) {
-	client := newSecretiveClient(t)
-	var log bytes.Buffer
-	everything := &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}
-	handlers := map[string]slog.Handler{"text": slog.NewTextHandler(&log, everything), "JSON": slog.NewJSONHandler(&log, everything)}
-	for name, handler := range handlers {
-		for holder, value := range scripted.SecretHolders(client) {
-			t.Run(name+", "+holder, func(t *testing.T) {
-				log.Reset()
-				slog.New(handler).With("with", value).Info("created", "client", value)
-				require.NotEmpty(t, log.String())
-				scripted.RequireNoSecret(t, log.String())
-			})
-		}
-	}
-}
-
-func TestClientIsMarshalledWithoutItsSecrets(t *testing.T) {
-	client := newSecretiveClient(t)
-	for name, value := range scripted.SecretHolders(client) {
-		t.Run(name, func(t *testing.T) {
 			written, err := json.Marshal(value)
 			require.NoError(t, err)
 			scripted.RequireNoSecret(t, string(written))
+			var log bytes.Buffer
+			everything := &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}
+			for _, handler := range []slog.Handler{slog.NewTextHandler(&log, everything), slog.NewJSONHandler(&log, everything)} {
+				slog.New(handler).With("with", value).Info("created", "client", value)
+			}
+			require.Equal(t, 2, strings.Count(log.String(), "\n"))
+			scripted.RequireNoSecret(t, log.String())
 		})
 	}
 }
@@ -207,6 +187,9 @@ func TestDoValidatesTheRequest(t *testing.T) {
 			[]string{"Body cannot be written as JSON"}},
 		{"a body does not fail to write itself",
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: unwritable{}}), []string{"Body cannot be written as JSON"}},
+		{"a HEAD fills nothing",
+			doing(messaging.Request{Method: http.MethodHead, Path: "/v1/events", Into: new(any)}),
+			[]string{"Into cannot be filled by HEAD, which has no body"}},
 		{"a nil pointer is no body",
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: (*event)(nil)}), []string{nilBody}},
 		{"a nil map is no body",
@@ -231,96 +214,41 @@ func TestDoNamesTheOperationInItsErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "do request: invalid arguments: Method must be an HTTP method in upper case")
 }
 
-func TestValidationRefusesIntoForHEAD(t *testing.T) {
-	g := scripted.NewGate(t)
-	g.RequireInvalid(t,
-		func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := client.Do(ctx, messaging.Request{Method: "HEAD", Path: "/v1/events", Into: new(any)}, opts...)
-			return err
-		},
-		[]string{"Into cannot be filled by HEAD, which has no body"})
-}
-
-// Sixty-four callers are in flight at once, and each gets the answers to its own
-// requests. Run with -race, this also shows that params can be shared.
+// Run with -race, this also shows that params can be shared.
 func TestClientServesManyGoroutines(t *testing.T) {
-	const callers = 64
-	server := httptest.NewServer(newEchoService(callers))
-	defer server.Close()
-	client, err := messaging.NewClient(server.URL, "test-key-1")
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
+	service := messagingtest.NewServer(t)
+	client := service.Client()
 	_, audience := sharedAudience()
 	broadcast := messaging.PushBroadcastParams{Message: "Hello", To: audience}
 	trigger := messaging.EventTriggerParams{Email: "ada@example.com", Values: sharedValues()}
-
+	const callers = 64
 	var group sync.WaitGroup
 	for i := range callers {
+		caller := fmt.Sprintf("caller-%d", i)
+		service.AddCustomers(messaging.Customer{CustomerID: caller})
 		group.Go(func() {
-			caller := fmt.Sprintf("caller-%d", i)
+			event, err := client.Events.Create(t.Context(), messaging.EventCreateParams{Name: caller, Description: caller,
+				Parameters: []messaging.EventParameter{}})
+			if !assert.NoError(t, err) || !assert.Equal(t, caller, event.Name) {
+				return
+			}
 			trigger, broadcast := trigger, broadcast
-			trigger.EventID, broadcast.Subject = caller, caller
-
-			triggered, err := client.Events.Trigger(ctx, trigger, messaging.WithHeader("X-Caller", caller))
-			if assert.NoError(t, err) {
-				assert.Equal(t, caller, triggered.Message)
-				assert.Equal(t, caller, triggered.Header.Get("X-Caller"))
-			}
-			sent, err := client.Broadcasts.SendPush(ctx, broadcast)
-			if assert.NoError(t, err) {
-				assert.Equal(t, caller, sent.Message)
-			}
-			customer, err := client.Customers.Get(ctx, caller)
+			trigger.EventID, broadcast.Subject = event.ID, caller
+			_, err = client.Events.Trigger(t.Context(), trigger)
+			assert.NoError(t, err)
+			_, err = client.Broadcasts.SendPush(t.Context(), broadcast)
+			assert.NoError(t, err)
+			customer, err := client.Customers.Get(t.Context(), caller)
 			if assert.NoError(t, err) {
 				assert.Equal(t, caller, customer.CustomerID)
-			}
-			events, err := messaging.Collect(client.Events.All(ctx, messaging.EventListParams{Cursor: caller}))
-			if assert.NoError(t, err) && assert.Len(t, events, 3) {
-				assert.Equal(t, []string{caller, caller + "+", caller + "++"}, []string{events[0].ID, events[1].ID, events[2].ID})
 			}
 		})
 	}
 	group.Wait()
-}
-
-// newEchoService answers with what it was asked. A trigger is answered when all
-// callers have sent theirs.
-func newEchoService(callers int32) http.Handler {
-	var arrived atomic.Int32
-	everybody := make(chan struct{})
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/events/trigger", func(w http.ResponseWriter, r *http.Request) {
-		var body struct {
-			EventID string `json:"event_id"`
-		}
-		_ = json.NewDecoder(r.Body).Decode(&body)
-		if arrived.Add(1) == callers {
-			close(everybody)
-		}
-		select {
-		case <-everybody:
-		case <-r.Context().Done():
-		}
-		w.Header().Set("X-Caller", r.Header.Get("X-Caller"))
-		writeEcho(w, body.EventID, true, nil)
-	})
-	mux.HandleFunc("POST /v1/broadcast/send/push-notification", func(w http.ResponseWriter, r *http.Request) {
-		var body struct{ Subject string }
-		_ = json.NewDecoder(r.Body).Decode(&body)
-		writeEcho(w, body.Subject, nil, nil)
-	})
-	mux.HandleFunc("GET /v1/customers", func(w http.ResponseWriter, r *http.Request) {
-		writeEcho(w, "", []any{map[string]any{"customer_id": r.FormValue("customer_ids")}}, nil)
-	})
-	mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) {
-		cursor := r.FormValue("cursor")
-		writeEcho(w, "", []any{map[string]any{"id": cursor}},
-			map[string]any{"has_next_page": !strings.HasSuffix(cursor, "++"), "next_page_cursor": cursor + "+"})
-	})
-	return mux
-}
-
-func writeEcho(w http.ResponseWriter, message string, data, meta any) {
-	_ = json.NewEncoder(w).Encode(map[string]any{"success": true, "message": message, "data": data, "meta": meta})
+	asked := make(map[string]int)
+	for _, sent := range service.PushBroadcasts() {
+		asked[sent.Params.Subject]++
+	}
+	assert.Len(t, asked, callers, "the body of each is its own")
+	assert.Len(t, service.Triggers(), callers)
 }

@@ -9,7 +9,6 @@ import (
 	"go/token"
 	"go/types"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -299,16 +298,6 @@ func TestVersionIsTheLatestOfTheChangelog(t *testing.T) {
 	latest := regexp.MustCompile(`(?m)^## \[?(\d+\.\d+\.\d+[^\s\]]*)`).FindSubmatch(changelog)
 	require.NotNil(t, latest, "a heading such as ## 0.1.0")
 	assert.Equal(t, string(latest[1]), messaging.Version)
-}
-
-func TestVersionIsInTheUserAgent(t *testing.T) {
-	var userAgent string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { userAgent = r.UserAgent() }))
-	defer server.Close()
-	client, err := messaging.NewClient(server.URL, "test-key-1", messaging.WithUserAgent("billing/1.4"))
-	require.NoError(t, err)
-	_, _ = client.Events.List(t.Context(), messaging.EventListParams{})
-	assert.Equal(t, "billing/1.4 messaging-go/"+messaging.Version, userAgent)
 }
 
 func TestParamsAreNotModifiedByAnyCall(t *testing.T) {

@@ -35,15 +35,17 @@ func TestErrorTextsAreThoseOfTheGoldenFile(t *testing.T) {
 	texts.WriteString("# The texts of all errors, with their causes. Run go test . -run ErrorTexts -update to write it.\n")
 	write := func(name string, err error) {
 		if err != nil {
-			requireTrueText(t, unlessJoined(err))
 			requireOneSeparator(t, err)
+			assert.EqualError(t, &messaging.PageError{Cursor: "c1", Next: "c2", Err: err}, err.Error(), "a PageError says no less and no more")
 			fmt.Fprintf(&texts, "\n%s\n\t%s\n", name, strings.ReplaceAll(err.Error(), "\n", "\n\t"))
 		}
 	}
 	for _, cause := range causes() {
 		for _, kind := range cause.everyKind() {
+			err := cause.failIn(t, kind)
+			requireTrueText(t, unlessJoined(err))
 			if kind != aRepeatableSend || !slices.Contains(cause.everyKind(), aSend) { // which has the same text
-				write(cause.name+", "+kind, cause.failIn(t, kind))
+				write(cause.name+", "+kind, err)
 			}
 		}
 	}

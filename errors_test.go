@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,52 +126,13 @@ func TestErrorsOfTheZeroValue(t *testing.T) {
 	})
 }
 
-func TestErrorTexts(t *testing.T) {
-	invalid := func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
-		params := scripted.BroadcastTo(scripted.PersonalEmail)
-		params.Subject, params.SenderName = "", ""
-		_, err := client.Broadcasts.SendEmail(ctx, params)
-		return err
-	}
-	tests := []struct {
-		name    string
-		perform scripted.Call
-		play    scripted.Scene
-		text    string
-	}{
-		{"wrong arguments are listed, none is quoted", invalid, nil,
-			"send email broadcast: invalid arguments: sender_name is required; subject is required; nothing was sent"},
-		{"the fields of the service are quoted", scripted.TriggerEvent,
-			scripted.Responds(422, `{"message":"Invalid","errors":{"event_id":["is unknown","is no uuid"],"payload.email":["is required"]}}`),
-			"trigger event: POST /v1/events/trigger: 422 Unprocessable Entity: Invalid: event_id is unknown, is no uuid; " +
-				"payload.email is required; the request was refused"},
-		{"a redirect hints at the base URL", scripted.SendBroadcast, scripted.Responds(308, "", "Location", "https://www.example.com/"),
-			"send email broadcast: POST /v1/broadcast/send/email: 308 Permanent Redirect; redirects are not followed, " +
-				"check the base URL; the broadcast may have been sent"},
-		{"so does a redirect without a name", scripted.ReadCustomers, scripted.Responds(399, ""),
-			"list customers: GET /v1/customers: 399; redirects are not followed, check the base URL; nothing was changed"},
-		{"a lost answer", scripted.SendBroadcast, scripted.Breaks(io.ErrUnexpectedEOF),
-			"send email broadcast: POST /v1/broadcast/send/email: unexpected EOF; the broadcast may have been sent"},
-		{"an answer that cannot be understood, although it said success", scripted.CreateEvent,
-			scripted.Responds(201, `{"success":true,"data":{}}`),
-			"create event: POST /v1/events: invalid response (201): data.id is missing; the event was created, do not repeat it"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			err := scripted.FailureOf(t, test.perform, test.play)
-			assert.EqualError(t, err, test.text)
-			assert.EqualError(t, &messaging.PageError{Cursor: "c1", Next: "c2", Err: err}, test.text, "a PageError says no less and no more")
-		})
-	}
-}
-
 // unprintable holds what could forge or hide a line in a log or a terminal.
 const unprintable = "\x1b[31mred\x00\r\nforged\u2028line\u2029\u0085\u202e\ufeff\a\x7f\xff"
 
 func TestErrorTextsAreOneShortLine(t *testing.T) {
 	manyFields := make([]messaging.FieldProblem, 1000)
 	for i := range manyFields {
-		manyFields[i] = messaging.FieldProblem{Field: fmt.Sprintf("recipients.%d.email", i), Messages: []string{unprintable}}
+		manyFields[i] = messaging.FieldProblem{Field: fmt.Sprintf("recipients.%d.%s", i, unprintable), Messages: []string{unprintable}}
 	}
 	call := messaging.Call{Op: "send email broadcast"}
 	long := strings.Repeat("é世", 1000)
@@ -375,13 +335,6 @@ func TestErrAttemptTimeoutIsATimeoutButNotTheDeadlineOfTheCaller(t *testing.T) {
 	})
 }
 
-func TestErrorTextOfATriggerNamesDataFalse(t *testing.T) {
-	err := scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(200, `{"success":true,"data":false}`))
-	assert.EqualError(t, err, "trigger event: POST /v1/events/trigger: 200 with data false; the request was refused")
-	err = scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(200, `{"success":false,"data":false}`))
-	assert.EqualError(t, err, "trigger event: POST /v1/events/trigger: 200 with success false; the request was refused")
-}
-
 func TestErrorsOfIntoQuoteNoKey(t *testing.T) {
 	body := fmt.Sprintf(`{"success":true,"data":{"at":%q}}`, scripted.SecretKey)
 	err := scripted.FailureOf(t, scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/tags",
@@ -448,14 +401,6 @@ func TestErrorsOfAnOddContextAreToldWithoutAPanic(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 }
 
-func TestErrorTextTellsAttemptsAndRetryAfter(t *testing.T) {
-	scripted.RunInBubble(t, "", func(t *testing.T) {
-		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, `{"message":"Slow down."}`, "Retry-After", "7")})
-		assert.EqualError(t, scripted.ReadCustomers(t.Context(), client),
-			"list customers: GET /v1/customers: 429 Too Many Requests: Slow down.; retry after 7s; after 3 attempts; the request was refused")
-	})
-}
-
 func TestErrorTextHintsAtAVersionInTheBaseURL(t *testing.T) {
 	notFound := &scripted.Transport{Scenes: []scripted.Scene{scripted.Responds(404, `{"message":"No such path."}`)}}
 	for _, baseURL := range []string{"https://api.example.com/v1", "https://api.example.com/v1/"} {
@@ -515,42 +460,4 @@ func TestErrorTextKeepsTheNumberOfFurtherProblems(t *testing.T) {
 func TestErrorTextRoundsNoWait(t *testing.T) {
 	err := &messaging.APIError{StatusCode: 503, RetryAfter: 90 * time.Second}
 	assert.Contains(t, err.Error(), "retry after 1m30s")
-}
-
-func TestErrorsDoNotQuoteATransportThatDescribesTheRequest(t *testing.T) {
-	cause := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-	answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		return nil, fmt.Errorf("%s %s (%s): %w", r.Method, r.URL, r.Header.Get("X-Authorization"), cause)
-	})
-	client, err := messaging.NewClient("https://api.example.com", "canary-api-key", messaging.WithHTTPClient(&http.Client{Transport: answers}),
-		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-	require.NoError(t, err)
-
-	_, err = client.Customers.GetByEmail(t.Context(), "ada@example.com")
-	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-	assert.NotContains(t, err.Error(), "canary-api-key")
-	assert.NotContains(t, err.Error(), "ada")
-}
-
-func TestValidationErrorTextIsOneShortLine(t *testing.T) {
-	tests := []struct {
-		name string
-		key  string
-	}{
-		{"a name with line breaks", "first\r\nsecond\u2028third"},
-		{"a name that is not UTF-8", "first\xff"},
-		{"a name with escape codes", "\x1b[31mred"},
-		{"a very long name", strings.Repeat("name", 1000)},
-	}
-	g := scripted.NewGate(t)
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			unsendable := map[string]any{test.key: func() {}}
-			err := triggerWith(func(p *messaging.EventTriggerParams) { p.Values = unsendable })(t.Context(), g.Client)
-			text := scripted.RequireValidationError(t, err).Error()
-			assert.NotContains(t, text, "\r")
-			assert.NotContains(t, text, "\u2028")
-			assert.NotContains(t, text, "\x1b")
-		})
-	}
 }

@@ -86,29 +86,6 @@ func ExampleBroadcastsService_SendPush() {
 	// {2030-05-01 05:30:00 UTC}
 }
 
-func ExampleEventsService_Create() {
-	service, err := messagingtest.Start()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer service.Close()
-	ctx, client := context.Background(), service.Client()
-
-	event, err := client.Events.Create(ctx, messaging.EventCreateParams{
-		Name:        "order shipped",
-		Description: "An order has left the warehouse",
-		Parameters: []messaging.EventParameter{
-			{Name: "order", Type: messaging.ParameterText, Required: true},
-			{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
-		},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(event.Name, len(event.ID))
-	// Output: order shipped 36
-}
-
 func ExampleEventsService_Trigger() {
 	service, err := messagingtest.Start()
 	if err != nil {
@@ -166,26 +143,6 @@ func ExampleEventTriggerParams_Prepare() {
 	// payload.order is required by the event
 	// payload.shipped_at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form
 	// payload.oder is not a parameter of the event
-}
-
-func ExampleEventsService_All() {
-	service, err := messagingtest.Start()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer service.Close()
-	service.AddEvents(messaging.Event{Name: "order placed"}, messaging.Event{Name: "order shipped"})
-	ctx, client := context.Background(), service.Client()
-
-	for event, err := range client.Events.All(ctx, messaging.EventListParams{}) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(event.Name)
-	}
-	// Output:
-	// order placed
-	// order shipped
 }
 
 func ExampleCustomersService_All() {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -462,26 +461,6 @@ func TestHooksSetHeadersOfOneAttempt(t *testing.T) {
 	})
 }
 
-func TestHooksSetHeadersOfOneAttemptOnTheOwnTransport(t *testing.T) {
-	var sent []http.Header
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		sent = append(sent, r.Header)
-		w.WriteHeader(http.StatusTooManyRequests)
-	}))
-	defer server.Close()
-	client, err := messaging.NewClient(server.URL, "test-key-1", scripted.TwoAttempts, messaging.WithHooks(messaging.Hooks{
-		AttemptStart: func(_ context.Context, attempt messaging.AttemptInfo) context.Context {
-			attempt.SetHeader(fmt.Sprint("Attempt-", attempt.Attempt), "yes")
-			return nil
-		}}))
-	require.NoError(t, err)
-	require.ErrorIs(t, scripted.TriggerEvent(t.Context(), client), messaging.ErrRateLimited)
-	require.Len(t, sent, 2)
-	assert.Contains(t, sent[0], "Attempt-1")
-	assert.Contains(t, sent[1], "Attempt-2")
-	assert.NotContains(t, sent[1], "Attempt-1")
-}
-
 func TestHooksGivenTwiceAreBothCalled(t *testing.T) {
 	var lines []string
 	hooks := func(name string) messaging.Option {
@@ -521,59 +500,10 @@ func TestHooksAndGuardsThatAreUnsetAllocateNothing(t *testing.T) {
 	}
 }
 
-type spanKey string
-
-// spanHooks are n hooks that do what tracing does: each looks for the span around its own
-// and adds one to the context.
-func spanHooks(n int) []messaging.Option {
-	var opts []messaging.Option
-	for i := range n {
-		call, attempt := spanKey(fmt.Sprint("call ", i)), spanKey(fmt.Sprint("attempt ", i))
-		opts = append(opts, messaging.WithHooks(messaging.Hooks{
-			CallStart: func(ctx context.Context, _ messaging.CallInfo) context.Context {
-				_ = ctx.Value(spanKey("none"))
-				return context.WithValue(ctx, call, i)
-			},
-			AttemptStart: func(ctx context.Context, _ messaging.AttemptInfo) context.Context {
-				_ = ctx.Value(call)
-				return context.WithValue(ctx, attempt, i)
-			},
-			AttemptDone: func(ctx context.Context, _ messaging.CallInfo, _ messaging.AttemptResult) { _ = ctx.Value(attempt) },
-			CallDone:    func(ctx context.Context, _ messaging.CallInfo, _ messaging.CallResult) { _ = ctx.Value(call) },
-		}))
-	}
-	return opts
-}
-
-// searchedContext counts how often it is searched for a value.
-type searchedContext struct {
-	context.Context
-	times *int
-}
-
-func (c searchedContext) Value(key any) any {
-	*c.times++
-	return c.Context.Value(key)
-}
-
 func newUntracedClient(tb testing.TB, opts ...messaging.Option) *messaging.Client {
 	tb.Helper()
 	over := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
 	})
 	return scripted.NewClientOver(tb, "https://api.example.com", &http.Client{Transport: over}, opts...)
-}
-
-func TestHooksCostTheSameHoweverManyThereAre(t *testing.T) {
-	scripted.SkipUnderRace(t)
-	cost := func(hooks int) (searches, allocations float64) {
-		client, times := newUntracedClient(t, spanHooks(hooks)...), 0
-		_ = scripted.TriggerEvent(searchedContext{t.Context(), &times}, client)
-		return float64(times), testing.AllocsPerRun(100, func() { _ = scripted.TriggerEvent(context.Background(), client) })
-	}
-	searchesOfNone, allocationsOfNone := cost(0)
-	searchesOfOne, allocationsOfOne := cost(1)
-	searchesOfTen, allocationsOfTen := cost(10)
-	assert.LessOrEqual(t, searchesOfTen-searchesOfNone, 15*(searchesOfOne-searchesOfNone), "searches of the caller's context")
-	assert.LessOrEqual(t, allocationsOfTen-allocationsOfNone, 15*(allocationsOfOne-allocationsOfNone), "allocations")
 }

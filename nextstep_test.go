@@ -147,23 +147,6 @@ func requireTrueText(t *testing.T, err error) {
 	}
 }
 
-func TestErrorTextSaysThatItIsSafeToRetryOnlyIfItIs(t *testing.T) {
-	said := 0
-	for _, cause := range causes() {
-		for _, kind := range cause.everyKind() {
-			err := cause.failIn(t, kind)
-			if _, joined := err.(interface{ Unwrap() []error }); joined {
-				continue // its text is that of its parts
-			}
-			requireTrueText(t, err)
-			if err != nil && strings.Contains(err.Error(), safeToRetry) {
-				said++
-			}
-		}
-	}
-	assert.Positive(t, said, "the texts of some errors")
-}
-
 // readmeSteps are the rows of the README's table, with the causes that show that they are
 // true of a send.
 var readmeSteps = map[string][]string{

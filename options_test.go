@@ -18,47 +18,6 @@ import (
 
 const baseURL = "https://api.example.com"
 
-// What an option is accepted for is settled by the compiler.
-var (
-	_ messaging.Option = messaging.WithHTTPClient(nil)
-	_ messaging.Option = messaging.WithAttemptTimeout(0)
-	_ messaging.Option = messaging.WithRetryPolicy(messaging.RetryPolicy{})
-	_ messaging.Option = messaging.WithRateLimiter(nil)
-	_ messaging.Option = messaging.WithLogger(nil)
-	_ messaging.Option = messaging.WithUserAgent("")
-	_ messaging.Option = messaging.WithMaxResponseBytes(0)
-	_ messaging.Option = messaging.WithInsecureHTTP()
-	_ messaging.Option = messaging.WithKeySource(nil)
-	_ messaging.Option = messaging.WithHeader("", "")
-	_ messaging.Option = messaging.WithoutValidation()
-	_ messaging.Option = messaging.WithoutReadAhead()
-
-	_ messaging.RequestOption = messaging.WithHeader("", "")
-	_ messaging.RequestOption = messaging.WithoutValidation()
-	_ messaging.RequestOption = messaging.WithoutReadAhead()
-	_ messaging.RequestOption = messaging.WithRepeatableSend()
-)
-
-func TestOptionsAreOfferedOnlyWhereTheyApply(t *testing.T) {
-	_, forClients := any(messaging.WithRepeatableSend()).(messaging.Option)
-	assert.False(t, forClients, "to send twice is decided call by call")
-
-	for name, option := range map[string]messaging.Option{
-		"WithHTTPClient":       messaging.WithHTTPClient(nil),
-		"WithAttemptTimeout":   messaging.WithAttemptTimeout(0),
-		"WithRetryPolicy":      messaging.WithRetryPolicy(messaging.RetryPolicy{}),
-		"WithRateLimiter":      messaging.WithRateLimiter(nil),
-		"WithLogger":           messaging.WithLogger(nil),
-		"WithUserAgent":        messaging.WithUserAgent(""),
-		"WithMaxResponseBytes": messaging.WithMaxResponseBytes(0),
-		"WithInsecureHTTP":     messaging.WithInsecureHTTP(),
-		"WithKeySource":        messaging.WithKeySource(nil),
-	} {
-		_, forCalls := option.(messaging.RequestOption)
-		assert.False(t, forCalls, "%s is for a client alone", name)
-	}
-}
-
 func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 	const (
 		noURL       = "baseURL is not a valid URL: check the host, the port and the escape sequences"

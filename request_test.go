@@ -3,7 +3,6 @@ package messaging_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -93,11 +91,6 @@ func TestHTTPClientOfTheUserIsNotModified(t *testing.T) {
 	assert.Equal(t, time.Minute, given.Timeout)
 	assert.Nil(t, given.CheckRedirect)
 	assert.Nil(t, given.Jar)
-}
-
-func TestRequestPassesOnAPanicOfTheTransport(t *testing.T) {
-	client, _ := scripted.NewClient(t, []scripted.Scene{func(*http.Request) (*http.Response, error) { panic("a bug of the user's") }})
-	assert.PanicsWithValue(t, "a bug of the user's", func() { _ = scripted.ReadCustomers(t.Context(), client) })
 }
 
 func TestResponseDescribesTheCall(t *testing.T) {
@@ -200,103 +193,6 @@ func getByID(ctx context.Context, client *messaging.Client, opts ...messaging.Re
 	return err
 }
 
-func TestLoggerAndErrorsKeepSecrets(t *testing.T) {
-	quoting := func(format string, part func(faultserver.Request) string) faultserver.Step {
-		return faultserver.Choose(func(r faultserver.Request) faultserver.Step { return faultserver.Write(fmt.Sprintf(format, part(r))) })
-	}
-	requestLine := func(r faultserver.Request) string { return r.Method + " " + r.Target + " HTTP/1.1" }
-	key := func(r faultserver.Request) string { return r.Header.Get("X-Authorization") }
-	faults := map[string]faultserver.Step{
-		"lost answer":                            faultserver.Close,
-		"malformed answer":                       faultserver.Write("SSH-2.0-OpenSSH_9.6\r\n"),
-		"malformed header":                       faultserver.Write("HTTP/1.1 200 OK\r\nno header\r\n\r\n"),
-		"redirect":                               faultserver.Respond(http.StatusFound, "", "Location: /login"),
-		"bad redirect":                           faultserver.Write("HTTP/1.1 302 Found\r\nLocation: http://[::1\r\n\r\n"),
-		"body cut short":                         faultserver.Write("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"),
-		"the request line in place of an answer": quoting("%s\r\n\r\n", requestLine),
-		"the header in place of an answer":       quoting("%s\r\n\r\n", key),
-		"the header within the header":           quoting("HTTP/1.1 200 OK\r\n%s\r\n\r\n", key),
-	}
-	for name, fault := range faults {
-		t.Run(name, func(t *testing.T) {
-			server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, fault})
-			logger, written := scripted.NewLogger()
-			client := scripted.NewClientOver(t, server.URL(), server.Client(), scripted.WithQuickRetries(), messaging.WithLogger(logger))
-			for _, perform := range []scripted.Call{getByEmail, getByID, scripted.SendBroadcast, scripted.TriggerEvent} {
-				assertKeepsSecrets(t, perform(t.Context(), client), written)
-			}
-		})
-	}
-
-	scenes := map[string]scripted.Scene{
-		"no connection":                   scripted.NeverConnects(scripted.ErrRefused),
-		"attempt timeout":                 scripted.Connects(scripted.Hangs),
-		"an error of net/url":             scripted.FailsWithURL(func(err *url.Error) error { return err }),
-		"an error around one of net/url":  scripted.FailsWithURL(func(err *url.Error) error { return fmt.Errorf("proxy: %w", err) }),
-		"an error of net/url within more": scripted.FailsWithURL(func(err *url.Error) error { return errors.Join(io.EOF, err) }),
-		"unauthorized":                    scripted.Responds(401, scripted.Failure),
-		"not found":                       scripted.Responds(404, "<html>"),
-		"invalid":                         scripted.Responds(422, `{"errors":{"email":["is invalid"]}}`),
-		"rate limited":                    scripted.Responds(429, "", "Retry-After", "1"),
-		"server error":                    scripted.Responds(500, "<html>"+scripted.SecretKey+scripted.PersonalEmail),
-		"no success":                      scripted.Responds(200, scripted.Failure),
-		"no JSON":                         scripted.Responds(200, scripted.SecretKey+scripted.PersonalEmail),
-		"success missing":                 scripted.Responds(200, `{"message":"`+scripted.PersonalEmail+`"}`),
-		"rows of a wrong kind": scripted.Responds(200, `{"success":"`+scripted.SecretKey+`","data":[{"email":"`+scripted.PersonalEmail+
-			`"},7]}`),
-		"somebody else": scripted.Responds(200, `{"success":true,"data":[{"email":"eve@canary.example"}]}`),
-	}
-	for name, play := range scenes {
-		scripted.RunInBubble(t, name, func(t *testing.T) {
-			logger, written := scripted.NewLogger()
-			client, _ := scripted.NewClient(t, []scripted.Scene{play}, messaging.WithLogger(logger))
-			require.Error(t, getByEmail(t.Context(), client))
-			for _, perform := range []scripted.Call{getByEmail, scripted.SendBroadcast, scripted.TriggerEvent} {
-				impatient, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-				withinTime, pastTime := perform(impatient, client), perform(t.Context(), client)
-				<-impatient.Done()
-				tooLate := perform(impatient, client)
-				cancel()
-				assertKeepsSecrets(t, errors.Join(withinTime, pastTime, tooLate), written)
-			}
-		})
-	}
-
-	refusals := map[string]scripted.Call{
-		"a filter that selects somebody else": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := client.Customers.GetByEmail(ctx, scripted.PersonalEmail+","+scripted.PersonalEmail, opts...)
-			return err
-		},
-		"an address that is none": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := client.Broadcasts.SendEmail(ctx, scripted.BroadcastTo(scripted.PersonalEmail+" "), opts...)
-			return err
-		},
-		"a path to another host": scripted.Do(messaging.Request{Method: "GET", Path: "https://" + scripted.PersonalEmail}),
-		"a body that has no JSON": scripted.Do(
-			messaging.Request{Method: "POST", Path: "/v1/tags", Body: map[string]any{scripted.PersonalEmail: make(chan int)}}),
-		"a header that cannot be sent": func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
-			return scripted.SendBroadcast(ctx, client, messaging.WithHeader("X-Operator", scripted.PersonalEmail+"\n"))
-		},
-	}
-	for name, perform := range refusals {
-		t.Run(name, func(t *testing.T) {
-			logger, written := scripted.NewLogger()
-			client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)}, messaging.WithLogger(logger))
-			assertKeepsSecrets(t, perform(t.Context(), client), written)
-		})
-	}
-}
-
-// assertKeepsSecrets searches every text that an error and its causes have, and
-// what was logged.
-func assertKeepsSecrets(t *testing.T, err error, logged fmt.Stringer) {
-	t.Helper()
-	require.Error(t, err)
-	texts := strings.Join(append(textsOf(err), logged.String()), "\n")
-	assert.NotContains(t, texts, "CANARY")
-	assert.NotContains(t, texts, "canary.example")
-}
-
 func textsOf(err error) []string {
 	texts := []string{fmt.Sprintf("%v", err), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err), fmt.Sprintf("%q", err)}
 	switch wrapper := err.(type) {
@@ -387,60 +283,6 @@ func TestValidationPassesWhatTheServiceMayAccept(t *testing.T) {
 	g := scripted.NewGate(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { g.RequireSent(t, test.call) })
-	}
-}
-
-// Whatever is zero or nil is reported with everything else that is missing, and nothing is
-// sent.
-func TestZeroArgumentsAreReportedInFull(t *testing.T) {
-	type (
-		email    = messaging.EmailBroadcastParams
-		push     = messaging.PushBroadcastParams
-		trigger  = messaging.EventTriggerParams
-		customer = messaging.CustomerParams
-	)
-	const nobody = "recipients must be AllCustomers or have at least one recipient"
-	ofEmail := []string{"sender_email is required", "sender_name is required", "email is required", "subject is required",
-		"message is required", "message_type is required"}
-	tests := []invalidCall{
-		{"an email broadcast", emailWith(func(p *email) { *p = email{} }), append(slices.Clone(ofEmail), nobody)},
-		{"an email broadcast of zero values", emailWith(func(p *email) {
-			*p = email{CC: []string{""}, BCC: []string{""}, ReplyTo: []string{""}, Variables: map[string]any{"": nil},
-				To: messaging.ToCustomers(customer{Devices: []messaging.Device{{}}}), Schedule: new(messaging.Schedule)}
-		}), slices.Concat(ofEmail[:4], []string{"cc.0 is required", "bcc.0 is required", "reply_to.0 is required"}, ofEmail[4:],
-			[]string{"recipients.0.customers.0 must have a customer_id or an email",
-				"recipients.0.customers.0.devices.0.device_type is required", "recipients.0.customers.0.devices.0.device_token is required",
-				"schedule_date.schedule_date is required", "schedule_date.timezone is required"})},
-		{"a push broadcast", pushWith(func(p *push) { *p = push{} }), []string{"subject is required", "message is required", nobody}},
-		{"an event", eventWith(func(p *messaging.EventCreateParams) { *p = messaging.EventCreateParams{} }),
-			[]string{"name is required", "description is required", "parameters is required: use an empty list for none"}},
-		{"an event with a zero parameter", eventWith(func(p *messaging.EventCreateParams) { p.Parameters = make([]messaging.EventParameter, 1) }),
-			[]string{"parameters.0.name is required", "parameters.0.type is required"}},
-		{"a trigger", triggerWith(func(p *trigger) { *p = trigger{} }),
-			[]string{"event_id is required", "payload.email is required when there is no customer"}},
-		{"a trigger of zero values", triggerWith(func(p *trigger) {
-			*p = trigger{Definition: new(messaging.Event), Customer: new(customer), Values: map[string]any{"": nil}}
-		}), []string{"event_id is required: the definition has no ID", "payload.customer must have a customer_id or an email",
-			"payload has a parameter without a name"}},
-		{"the zero audience", pushTo(messaging.Audience{}), []string{nobody}},
-		{"no audiences", pushTo(messaging.ToEach()), []string{nobody}},
-		{"nil audiences", pushTo(messaging.ToEach([]messaging.Audience(nil)...)), []string{nobody}},
-		{"no customers", pushTo(messaging.ToCustomers()), []string{"recipients.0.customers must have at least one customer"}},
-		{"nil customers", pushTo(messaging.ToCustomers([]customer(nil)...)), []string{"recipients.0.customers must have at least one customer"}},
-		{"no segments", pushTo(messaging.ToSegments()), []string{"recipients.0.segments must have at least one segment"}},
-		{"zero segments", pushTo(messaging.ToSegments("", "")),
-			[]string{"recipients.0.segments.0 is required", "recipients.0.segments.1 is required"}},
-		{"zero audiences", pushTo(messaging.ToEach(messaging.Audience{}, messaging.ToCustomers())),
-			[]string{"recipients.0.customers must have at least one customer", "recipients must not combine an empty audience"}},
-		{"a customer without an id", gettingCustomer(""), []string{"customerID is required"}},
-		{"a customer without an address", gettingCustomerByEmail(""), []string{"email is required"}},
-		{"a request", doing(messaging.Request{}), []string{"Method must be an HTTP method in upper case", "Path is required"}},
-		{"a request of nil pointers", doing(messaging.Request{Body: (*customer)(nil), Into: (*messaging.Event)(nil)}),
-			[]string{"Method must be an HTTP method in upper case", "Path is required",
-				"Body must not be a nil pointer, map or slice: use nil for no body", "Into must be a pointer"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { scripted.NewGate(t).RequireInvalid(t, test.call, test.problems) })
 	}
 }
 
