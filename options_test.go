@@ -171,7 +171,7 @@ func TestNewClientRefusesAnInvalidKey(t *testing.T) {
 func TestKeySourceWithAnInvalidKeySendsNothing(t *testing.T) {
 	for _, bad := range badKeys {
 		t.Run(bad.name, func(t *testing.T) {
-			g := scripted.NewGateWithKey(t, "", messaging.WithKeySource(func(context.Context) (string, error) { return bad.key, nil }))
+			g := scripted.NewGate(t, messaging.WithKeySource(func(context.Context) (string, error) { return bad.key, nil }))
 			err := gettingCustomer("42")(t.Context(), g.Client)
 			require.ErrorContains(t, err, "API key "+bad.problem)
 			assert.NotContains(t, err.Error(), canary)
@@ -184,7 +184,7 @@ func TestKeySourceWithAnInvalidKeySendsNothing(t *testing.T) {
 
 func TestKeySourceWithoutAKeySendsNothing(t *testing.T) {
 	failure := errors.New("the vault is sealed")
-	g := scripted.NewGateWithKey(t, "", messaging.WithKeySource(func(context.Context) (string, error) { return canary, failure }))
+	g := scripted.NewGate(t, messaging.WithKeySource(func(context.Context) (string, error) { return canary, failure }))
 	err := gettingCustomer("42")(t.Context(), g.Client)
 	require.ErrorIs(t, err, failure)
 	assert.NotContains(t, err.Error(), canary)

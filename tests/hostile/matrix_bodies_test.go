@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/faultserver"
@@ -86,28 +85,18 @@ func testLeftoverBytesAreIgnored(leftovers string) func(*testing.T) {
 		for name, call := range map[string]callFunc{"read": listCustomers, "send": sendBroadcast} {
 			t.Run(name, func(t *testing.T) {
 				yes := faultserver.Respond(http.StatusOK, scripted.Success)
-				server := faultserver.Start(t,
-					faultserver.Script{faultserver.ReadRequest, faultserver.Act, yes, faultserver.Write(leftovers), faultserver.Hang}, acting(yes))
+				server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, yes, faultserver.Write(leftovers),
+					faultserver.Hang, faultserver.Act}, acting(yes))
 				client := newHostileClient(t, server)
 				_, err := call(t.Context(), client)
 				requireOutcome(t, succeeds, err)
-				requireHangUp(t, server)
+				requireCounts(t, server, 1, 2) // the second act is when the client has ended the connection
 				_, err = call(t.Context(), client)
 				requireOutcome(t, succeeds, err)
-				requireCounts(t, server, 2, 2)
+				requireCounts(t, server, 2, 3)
 				assert.Equal(t, 2, server.Connections(), "the first connection is not used again")
 			})
 		}
-	}
-}
-
-// requireHangUp waits until the client has ended a connection.
-func requireHangUp(t *testing.T, server *faultserver.Server) {
-	t.Helper()
-	select {
-	case <-server.HangUps():
-	case <-time.After(5 * time.Minute):
-		require.FailNow(t, "the client keeps the connection")
 	}
 }
 
@@ -173,8 +162,8 @@ func hostileSizes() []hostileRow {
 		{"100 Continue, and then nothing",
 			afterActing(write("HTTP/1.1 100 Continue\r\n\r\n"), faultserver.Close).read(lost, 3, 3).send(lost, 1, 1)},
 		{"101 to a request that asked for no other protocol",
-			afterActing(write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n"), faultserver.Hang).
-				both(unclear, 1, 1).check(endsConnection)},
+			afterActing(write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n"), faultserver.Hang,
+				faultserver.Act).both(unclear, 1, 2)}, // the second act is when the client has closed the connection
 	}
 }
 
@@ -182,6 +171,3 @@ var drip = faultserver.Forever(faultserver.Write("x"), func(*faultserver.Connect
 	time.Sleep(shortTimeout / 20)
 	return nil
 })
-
-// endsConnection requires that the client has closed the connection.
-func endsConnection(t *testing.T, o callResult) { requireHangUp(t, o.server) }

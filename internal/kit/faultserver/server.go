@@ -32,7 +32,6 @@ type Server struct {
 	scripts  []Script
 	running  sync.WaitGroup
 	stop     func()
-	hangUps  chan struct{}
 
 	transport *http.Transport // of Client
 
@@ -73,32 +72,26 @@ func (c *Connection) Request() Request { return c.last }
 // Start starts a server that speaks plain HTTP/1.1 and ends with the test.
 func Start(tb testing.TB, scripts ...Script) *Server {
 	tb.Helper()
-	return StartAt(tb, "127.0.0.1:0", scripts...)
-}
-
-// StartAt starts a server at an address that is known beforehand.
-func StartAt(tb testing.TB, address string, scripts ...Script) *Server {
-	tb.Helper()
-	return start(tb, listen(tb, address), "http", scripts)
+	return start(tb, listen(tb), "http", scripts)
 }
 
 // StartTLS starts a server that speaks HTTP/1.1 over TLS. Its certificate is for
 // example.com and 127.0.0.1, and trusted by a client with [ClientTLS].
 func StartTLS(tb testing.TB, scripts ...Script) *Server {
 	tb.Helper()
-	return start(tb, tls.NewListener(listen(tb, "127.0.0.1:0"), serverTLS("http/1.1")), "https", scripts)
+	return start(tb, tls.NewListener(listen(tb), serverTLS("http/1.1")), "https", scripts)
 }
 
 // StartHTTP2 starts a server that agrees on HTTP/2 over TLS. Its scripts speak it
 // with [Streams].
 func StartHTTP2(tb testing.TB, scripts ...Script) *Server {
 	tb.Helper()
-	return start(tb, tls.NewListener(listen(tb, "127.0.0.1:0"), serverTLS("h2")), "https", scripts)
+	return start(tb, tls.NewListener(listen(tb), serverTLS("h2")), "https", scripts)
 }
 
-func listen(tb testing.TB, address string) net.Listener {
+func listen(tb testing.TB) net.Listener {
 	tb.Helper()
-	listener, err := net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -132,14 +125,14 @@ func ClosedAddress(tb testing.TB) string {
 	own := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254)))
 	listener, err := net.Listen("tcp", net.JoinHostPort(own.String(), "0"))
 	if err != nil {
-		listener = listen(tb, "127.0.0.1:0")
+		listener = listen(tb)
 	}
 	defer listener.Close()
 	return listener.Addr().String()
 }
 
 func start(tb testing.TB, listener net.Listener, scheme string, scripts []Script) *Server {
-	s := &Server{listener: listener, scheme: scheme, scripts: scripts, hangUps: make(chan struct{}, 1000),
+	s := &Server{listener: listener, scheme: scheme, scripts: scripts,
 		transport: &http.Transport{TLSClientConfig: ClientTLS(), ForceAttemptHTTP2: true}}
 	s.stop = sync.OnceFunc(s.close)
 	s.running.Go(s.accept)
@@ -229,9 +222,6 @@ func (s *Server) Acted() int {
 	defer s.mu.Unlock()
 	return s.acted
 }
-
-// HangUps receives once for each end of a [Hang].
-func (s *Server) HangUps() <-chan struct{} { return s.hangUps }
 
 // Await waits until a request begins to arrive, and leaves it unread.
 func Await(c *Connection) error {
@@ -349,10 +339,6 @@ func Hang(c *Connection) error {
 		<-c.stream.alive.Done()
 	} else {
 		_, _ = io.Copy(io.Discard, c.reader)
-	}
-	select {
-	case c.server.hangUps <- struct{}{}:
-	default: // nobody receives them
 	}
 	return nil
 }

@@ -54,10 +54,8 @@ func NewInMemoryClient(tb testing.TB, handler http.Handler, opts ...messaging.Op
 		}
 		return recorder.Result(), nil
 	})
-	opts = append([]messaging.Option{messaging.WithHTTPClient(&http.Client{Transport: transport}), TwoAttempts}, opts...)
-	client, err := messaging.NewClient("https://api.example.com", "test-key-1", opts...)
-	require.NoError(tb, err)
-	return client
+	opts = append([]messaging.Option{TwoAttempts}, opts...)
+	return NewClientOver(tb, "https://api.example.com", &http.Client{Transport: transport}, opts...)
 }
 
 // TwoAttempts retries a read once, without a wait.

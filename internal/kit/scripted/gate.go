@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,14 +22,8 @@ type Gate struct {
 	taken     int // of the requests that the transport was given
 }
 
-// NewGate returns a gate whose client has an API key.
+// NewGate returns a gate. The options can replace the key source of its client.
 func NewGate(tb testing.TB, opts ...messaging.Option) *Gate {
-	tb.Helper()
-	return NewGateWithKey(tb, "test-key-1", opts...)
-}
-
-// NewGateWithKey returns a gate whose client has the given API key.
-func NewGateWithKey(tb testing.TB, key string, opts ...messaging.Option) *Gate {
 	tb.Helper()
 	transport := &Transport{Scenes: []Scene{func(req *http.Request) (*http.Response, error) {
 		answer := `{"success":true,"data":{"id":"signup"}}`
@@ -37,8 +32,9 @@ func NewGateWithKey(tb testing.TB, key string, opts ...messaging.Option) *Gate {
 		}
 		return Responds(http.StatusOK, answer)(req)
 	}}}
-	opts = append(opts, messaging.WithHTTPClient(&http.Client{Transport: transport}))
-	client, err := messaging.NewClient("https://api.example.com", key, opts...)
+	opts = append([]messaging.Option{messaging.WithHTTPClient(&http.Client{Transport: transport}),
+		messaging.WithKeySource(func(context.Context) (string, error) { return "test-key-1", nil })}, opts...)
+	client, err := messaging.NewClient("https://api.example.com", "", opts...)
 	require.NoError(tb, err)
 	return &Gate{Client: client, transport: transport}
 }

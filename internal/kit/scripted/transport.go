@@ -62,7 +62,8 @@ func (t *Transport) Waits() []time.Duration {
 func Connects(then Scene) Scene {
 	return func(req *http.Request) (*http.Response, error) {
 		AskForConnection(req)
-		GetConnection(req)
+		httptrace.ContextClientTrace(req.Context()).GotConn(httptrace.GotConnInfo{})
+		WriteRequest(req)
 		return then(req)
 	}
 }
@@ -132,13 +133,6 @@ func AskForConnection(req *http.Request) {
 	httptrace.ContextClientTrace(req.Context()).GetConn("api.example.com:443")
 }
 
-// GetConnection reports to the trace of a request that a connection was found,
-// and writes the request.
-func GetConnection(req *http.Request) {
-	httptrace.ContextClientTrace(req.Context()).GotConn(httptrace.GotConnInfo{})
-	WriteRequest(req)
-}
-
 // WriteRequest reports to the trace of a request, and reads its body, as net/http
 // does when it writes the request to a connection.
 func WriteRequest(req *http.Request) {
@@ -163,13 +157,11 @@ func (c *CutShort) Read(p []byte) (int, error) {
 }
 
 // HangingReader returns a reader that blocks until ctx is done.
-func HangingReader(ctx context.Context) io.Reader {
-	return readerFunc(func([]byte) (int, error) {
-		<-ctx.Done()
-		return 0, ctx.Err()
-	})
+func HangingReader(ctx context.Context) io.Reader { return hangingReader{ctx} }
+
+type hangingReader struct{ ctx context.Context }
+
+func (r hangingReader) Read([]byte) (int, error) {
+	<-r.ctx.Done()
+	return 0, r.ctx.Err()
 }
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
