@@ -41,12 +41,10 @@ type PushBroadcast struct {
 
 // Trigger is a triggered event.
 type Trigger struct {
-	// At is when the request arrived.
-	At time.Time
-	// Params is equal to what was sent, as in assert.Equal(t, want, sent.Params), if that
-	// has an EventID instead of a Definition, if the values are strings, bools and float64,
-	// as encoding/json reads them, and if no slice or map is empty but not nil. It does not
-	// have the skipped values.
+	At time.Time // when the request arrived
+	// Params is equal to what was sent as that of an [EmailBroadcast] is, with Values in place
+	// of Variables, if that has an EventID instead of a Definition. It does not have the
+	// skipped values.
 	Params messaging.EventTriggerParams
 	// Skipped holds the names of the timestamp parameters whose values are not in the
 	// form of the service. Like the service, the server triggers the event without these
@@ -74,10 +72,8 @@ type Request struct {
 	Path   string
 	Query  url.Values
 	Header http.Header
-	// Body is empty if the body of the request was larger than 16 MiB or incomplete.
-	Body []byte
-	// StatusCode is the status code of the response. It is 0 if a fault lost the
-	// response, or if the response has not been sent yet.
+	Body   []byte // empty if it was larger than 16 MiB or incomplete
+	// StatusCode is that of the response, or 0 if a fault lost it or it was not sent yet.
 	StatusCode int
 }
 
@@ -89,7 +85,7 @@ func (s *Server) EmailBroadcasts() []EmailBroadcast {
 			Params: messaging.EmailBroadcastParams{SenderEmail: b.SenderEmail, SenderName: b.SenderName, Email: b.Email, Subject: b.Subject,
 				CC: slices.Clone(b.CC), BCC: slices.Clone(b.BCC), ReplyTo: slices.Clone(b.ReplyTo), Message: b.Message,
 				TemplateID: b.TemplateID, EmailTemplateID: b.EmailTemplateID, Variables: convert[map[string]any](b.Variables),
-				MessageType: b.MessageType, To: to.audience, Schedule: (*messaging.Schedule)(clone(b.Schedule))}}
+				MessageType: b.MessageType, To: to.audience, Schedule: convert[*messaging.Schedule](b.Schedule)}}
 	})
 }
 
@@ -99,7 +95,7 @@ func (s *Server) PushBroadcasts() []PushBroadcast {
 		to := newAudience(b.AllCustomers, b.Recipients)
 		return PushBroadcast{At: b.At, Everyone: b.AllCustomers, Customers: to.customers, Segments: to.segments,
 			Params: messaging.PushBroadcastParams{Subject: b.Subject, Message: b.Message, WhatsAppTemplateID: b.WhatsAppTemplateID,
-				To: to.audience, Schedule: (*messaging.Schedule)(clone(b.Schedule))}}
+				To: to.audience, Schedule: convert[*messaging.Schedule](b.Schedule)}}
 	})
 }
 
@@ -223,12 +219,4 @@ func convert[T any](from any) (to T) {
 		panic(fmt.Sprintf("messagingtest: %v", err)) // such as an Extra that is no JSON
 	}
 	return to
-}
-
-func clone[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	value := *p
-	return &value
 }

@@ -83,19 +83,13 @@ func readRecipient(o object, identifier Identifier) Recipient {
 
 // readSchedule returns nil for an immediate broadcast.
 func readSchedule(body object) *Schedule {
-	switch body.requiredString("schedule_type") {
-	case "send-now":
-		return nil
-	case "send-later":
-		if !body.has("schedule_date") {
-			body.addProblem("schedule_date", "is required when schedule_type is send-later")
-			return nil
-		}
+	kind := body.requiredString("schedule_type")
+	body.invalidIf(kind != "send-now" && kind != "send-later", "schedule_type", "must be send-now or send-later")
+	if kind == "send-later" && body.has("schedule_date") {
 		return readScheduleDate(body)
-	default:
-		body.invalidIf(true, "schedule_type", "must be send-now or send-later")
-		return nil
 	}
+	body.invalidIf(kind == "send-later", "schedule_date", "is required when schedule_type is send-later")
+	return nil
 }
 
 // readScheduleDate reads the time of a scheduled broadcast. The service documents an array

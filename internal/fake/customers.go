@@ -168,16 +168,21 @@ func withDevices(devices, others []Device) []Device {
 	return devices
 }
 
-// filter returns a function that reports whether a customer matches both comma-separated
-// lists. An empty list matches every customer.
-func (c *customers) filter(ids, emails string) func(i int) bool {
-	selectedIDs := strings.Split(ids, ",")
-	selectedEmails := strings.Split(strings.ToLower(emails), ",")
-	return func(i int) bool {
-		customer := &c.all[i]
-		return (ids == "" || customer.CustomerID != "" && slices.Contains(selectedIDs, customer.CustomerID)) &&
-			(emails == "" || customer.Email != "" && slices.Contains(selectedEmails, strings.ToLower(customer.Email)))
+// selected returns the customers that match both comma-separated lists. An empty list
+// matches every customer.
+func (c *customers) selected(ids, emails string) []Customer {
+	if ids == "" && emails == "" {
+		return c.all
 	}
+	selectedIDs, selectedEmails := strings.Split(ids, ","), strings.Split(strings.ToLower(emails), ",")
+	var selected []Customer
+	for _, customer := range c.all {
+		if (ids == "" || customer.CustomerID != "" && slices.Contains(selectedIDs, customer.CustomerID)) &&
+			(emails == "" || customer.Email != "" && slices.Contains(selectedEmails, strings.ToLower(customer.Email))) {
+			selected = append(selected, customer)
+		}
+	}
+	return selected
 }
 
 // room reports whether at most limit customers are stored after an upsert of all. With 0,

@@ -18,10 +18,8 @@ type Request struct {
 	Path   string
 	Query  url.Values
 	Header http.Header
-	// Body is empty if the body of the request was larger than 16 MiB or incomplete.
-	Body []byte
-	// StatusCode is the status code of the response. It is 0 if a fault lost the
-	// response, or if the response has not been sent yet.
+	Body   []byte // empty if it was larger than 16 MiB or incomplete
+	// StatusCode is that of the response, or 0 if a fault lost it or it was not sent yet.
 	StatusCode int
 }
 
@@ -47,33 +45,26 @@ func valuesWithout(keys *redact.Keys, values map[string][]string) map[string][]s
 
 // Exchange is a request that the server received, and its outcome.
 type Exchange struct {
-	// Number counts the exchanges from 1, in the order in which they ended. A slow
-	// request has a higher number than a faster one that arrived later. [Server.Reset]
+	// Number counts the exchanges from 1, in the order in which they ended. [Server.Reset]
 	// does not restart the count.
 	Number int
-	// At is when the request arrived.
-	At time.Time
-	// Took is the time from the arrival of the request to its outcome, including the
-	// delay of a [Slow] fault.
-	Took time.Duration
-	// Op is the name of the operation, such as "trigger event". It is "" if the request is
-	// for no operation of the service.
+	At     time.Time     // when the request arrived
+	Took   time.Duration // until its outcome, including the delay of a [Slow] fault
+	// Op is the name of the operation, or "" if the request is for none.
 	Op string
 	// ReplayOf is the number that was passed to [Server.Replay], or 0.
 	ReplayOf int
 	// The StatusCode of Request is the Status of the exchange.
 	Request Request
-	// ForeignKey reports whether X-Authorization, Authorization or X-Api-Key holds an API
-	// key other than the key of the server. It is false for a request without a key.
+	// ForeignKey reports whether the request has an API key other than that of the server.
 	ForeignKey bool
 	// Status is the status code of the response. It is 0 if there is no response, because
 	// of a fault or because the client has disconnected.
 	Status int
-	// ResponseHeader is the header of the response, without the fields that net/http
-	// adds, such as Date. It is nil if there is no response.
+	// ResponseHeader lacks what net/http adds, such as Date. Like ResponseBody, it is nil if
+	// there is no response.
 	ResponseHeader http.Header
-	// ResponseBody is the body of the response. It is nil if there is no response.
-	ResponseBody []byte
+	ResponseBody   []byte
 	// Fault is the kind of the fault that the request took, or "".
 	Fault string
 	// Effect is what the request created: an *[EmailBroadcast], a *[PushBroadcast], a
@@ -87,7 +78,8 @@ type Exchange struct {
 	Problems map[string][]string
 }
 
-// hasForeignKey reports whether a request has an API key other than own.
+// hasForeignKey reports whether one of the headers that hold API keys has another key than
+// own.
 func hasForeignKey(r *http.Request, own string) bool {
 	keys := slices.Concat(r.Header["X-Authorization"], r.Header["Authorization"], r.Header["X-Api-Key"])
 	return slices.ContainsFunc(keys, func(key string) bool { return key != "" && strings.TrimPrefix(key, "Bearer ") != own })
@@ -95,8 +87,6 @@ func hasForeignKey(r *http.Request, own string) bool {
 
 // CustomerChange is a customer that a request created or updated.
 type CustomerChange struct {
-	// Created reports whether the request created the customer.
-	Created bool
-	// Customer is the customer after the change.
-	Customer Customer
+	Created  bool
+	Customer Customer // after the change
 }

@@ -102,7 +102,7 @@ func (f Fault) rejection() *response {
 		return &r
 	case RateLimited:
 		r := errorResponse(http.StatusTooManyRequests, http.StatusText(http.StatusTooManyRequests))
-		r.retryAfter = strconv.Itoa(int(math.Ceil(max(0, time.Duration(f.After)).Seconds())))
+		r.header.Set("Retry-After", strconv.Itoa(int(math.Ceil(max(0, time.Duration(f.After)).Seconds()))))
 		return &r
 	}
 	return nil

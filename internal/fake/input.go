@@ -50,6 +50,6 @@ func noOperation(allowed []string) response {
 		return errorResponse(http.StatusNotFound, "no such path")
 	}
 	refused := errorResponse(http.StatusMethodNotAllowed, "method not allowed")
-	refused.allow = strings.Join(allowed, ", ")
+	refused.header.Set("Allow", strings.Join(allowed, ", "))
 	return refused
 }

@@ -3,8 +3,7 @@ package fake
 func listCustomers(s *state, in *input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	selected := s.customers.filter(in.query.Get("customer_ids"), in.query.Get("emails"))
-	rows, meta := page(in, s.customers.all, selected)
+	rows, meta := page(in, s.customers.selected(in.query.Get("customer_ids"), in.query.Get("emails")))
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
@@ -25,7 +24,7 @@ func listTransactional(s *state, in *input) response {
 
 // list returns a page of a list without filters.
 func list[T any](in *input, message string, all []T) response {
-	rows, meta := page(in, all, func(int) bool { return true })
+	rows, meta := page(in, all)
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}

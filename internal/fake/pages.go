@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"hash/crc32"
-	"slices"
 	"strconv"
 )
 
@@ -43,36 +42,21 @@ func parseCursor(s, list string, length int) (c cursor, ok bool) {
 	return c, c.String() == s && c.list == list && c.position < length
 }
 
-// page returns the selected records of the page that the query asks for, and its meta. If
-// the query is invalid, page adds to in.problems and returns nil.
-func page[T any](in *input, all []T, selected func(i int) bool) ([]T, *pageMeta) {
+// page returns the page of a list that the query asks for, and its meta. If the query is
+// invalid, page adds to in.problems and returns nil.
+func page[T any](in *input, all []T) ([]T, *pageMeta) {
 	perPage, from := in.paging(len(all))
 	if len(in.problems) > 0 {
 		return nil, nil
 	}
-	rows := []T{}                              // never null
 	start, end := from.position, from.position // of the records that the page covers
 	if from.backward {
-		for ; start > 0 && len(rows) < perPage; start-- {
-			if selected(start - 1) {
-				rows = append(rows, all[start-1])
-			}
-		}
-		slices.Reverse(rows)
+		start -= min(perPage, start)
 	} else {
-		for ; end < len(all) && len(rows) < perPage; end++ {
-			if selected(end) {
-				rows = append(rows, all[end])
-			}
-		}
+		end += min(perPage, len(all)-end)
 	}
-	meta := &pageMeta{PerPage: perPage}
-	for i := start - 1; i >= 0 && !meta.HasPrevPage; i-- {
-		meta.HasPrevPage = selected(i)
-	}
-	for i := end; i < len(all) && !meta.HasNextPage; i++ {
-		meta.HasNextPage = selected(i)
-	}
+	rows := append([]T{}, all[start:end]...) // never null
+	meta := &pageMeta{PerPage: perPage, HasPrevPage: start > 0, HasNextPage: end < len(all)}
 	if meta.HasPrevPage {
 		meta.PrevPageCursor = new(cursor{in.operation.Path, true, start}.String())
 	}

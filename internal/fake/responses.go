@@ -8,10 +8,9 @@ import (
 
 // response is an HTTP response of the service.
 type response struct {
-	status     int
-	allow      string // the Allow header of a 405
-	retryAfter string // the Retry-After header of a 429, in seconds
-	body       []byte
+	status int
+	header http.Header // without the Content-Type
+	body   []byte
 }
 
 // successBody is the envelope of a success.
@@ -50,30 +49,22 @@ func newResponse(status int, envelope any) response {
 	if err != nil {
 		return errorResponse(http.StatusInternalServerError, "cannot encode a record: "+err.Error())
 	}
-	return response{status: status, body: body}
+	return response{status: status, header: make(http.Header), body: body}
 }
 
-// header returns the header of the response. The Content-Type of a body that is not JSON
-// is detected as in net/http.
-func (r response) header() http.Header {
-	header := make(http.Header)
+// setContentType sets the Content-Type of the body. If the body is not JSON, it is detected
+// as in net/http.
+func (r response) setContentType() {
 	switch {
 	case json.Valid(r.body):
-		header.Set("Content-Type", "application/json")
+		r.header.Set("Content-Type", "application/json")
 	case len(r.body) > 0:
-		header.Set("Content-Type", http.DetectContentType(r.body))
+		r.header.Set("Content-Type", http.DetectContentType(r.body))
 	}
-	if r.allow != "" {
-		header.Set("Allow", r.allow)
-	}
-	if r.retryAfter != "" {
-		header.Set("Retry-After", r.retryAfter)
-	}
-	return header
 }
 
-func (r response) write(w http.ResponseWriter, header http.Header) {
-	maps.Copy(w.Header(), header)
+func (r response) write(w http.ResponseWriter) {
+	maps.Copy(w.Header(), r.header)
 	w.WriteHeader(r.status)
 	_, _ = w.Write(r.body) // the client may have disconnected
 }

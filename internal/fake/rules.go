@@ -13,19 +13,16 @@ import (
 type Rule struct {
 	// Op is the name of an operation of the service. With "", the rule applies to every
 	// request, even to one that is for no operation.
-	Op string `json:"op"`
-	// Skip is the number of requests that the rule lets through before the first failure.
-	Skip int `json:"skip"`
+	Op   string `json:"op"`
+	Skip int    `json:"skip"` // the requests that the rule lets through before the first failure
 	// Count is the number of requests that fail. The rule is removed after the last one.
 	// 0 means no limit.
 	Count int `json:"count"`
-	// Probability is the probability that a request fails, more than 0 and at most 1.
+	// Probability is the probability that a request fails, more than 0 and at most 1. Seed
+	// selects its sequence of random numbers.
 	Probability float64 `json:"probability"`
-	// Seed selects the sequence of random numbers for Probability. The same seed results
-	// in the same sequence.
-	Seed uint64 `json:"seed"`
-	// Fault is the way in which a request fails.
-	Fault Fault `json:"fault"`
+	Seed        uint64  `json:"seed"`
+	Fault       Fault   `json:"fault"`
 }
 
 // NewRule returns the default rule: one request fails, for certain.
@@ -33,13 +30,11 @@ func NewRule() Rule { return Rule{Count: 1, Probability: 1} }
 
 // ActiveRule is a rule of a server.
 type ActiveRule struct {
-	// ID identifies the rule, for [Server.RemoveRule].
 	ID int `json:"id"`
 	Rule
-	// Failed is the number of requests that have taken the fault of the rule.
-	Failed int `json:"failed"`
-	// LetThrough is the number of requests that the rule let through because of Skip or
-	// Probability.
+	// Failed is the number of requests that have taken the fault of the rule. LetThrough is
+	// the number of those that it let through because of Skip or Probability.
+	Failed     int `json:"failed"`
 	LetThrough int `json:"let_through"`
 }
 

@@ -20,12 +20,9 @@ const MaxBody = 16 << 20
 
 // Config configures a [Server]. Its zero value is a server without limits.
 type Config struct {
-	// Key is the API key that the server accepts. The default is [DefaultAPIKey].
-	Key string
-	// Identifier is the field that identifies a customer.
-	Identifier Identifier
-	// NoHistory means that the server keeps no requests, and no broadcasts and triggers.
-	NoHistory bool
+	Key        string     // that the server accepts; the default is [DefaultAPIKey]
+	Identifier Identifier // the field that identifies a customer
+	NoHistory  bool       // keep no requests, broadcasts and triggers
 	// MaxRecords limits the customers, and the event definitions, that requests make the
 	// server store. A request that would exceed the limit fails with status 507 and changes
 	// nothing. What the Add methods add counts, but is always added. 0 means no limit.
@@ -127,16 +124,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, replayOf int) (e 
 		return e, false
 	}
 	if fault.Kind == Malformed {
-		resp = response{status: http.StatusOK, body: []byte(fault.Body)}
+		resp = response{http.StatusOK, make(http.Header), []byte(fault.Body)}
 	}
 	s.setStatus(request, resp.status)
-	header := resp.header()
+	resp.setContentType()
 	if r.Context().Err() == nil { // the client has not disconnected
-		e.Status, e.ResponseHeader, e.ResponseBody = resp.status, header, resp.body
+		e.Status, e.ResponseHeader, e.ResponseBody = resp.status, resp.header, resp.body
 		e.Request.StatusCode = resp.status
 	}
 	s.done(e)
-	resp.write(w, header)
+	resp.write(w)
 	return e, true
 }
 

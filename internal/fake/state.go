@@ -105,33 +105,23 @@ func (s *state) AddTransactional(messages ...Extra) {
 }
 
 // Customers returns all customers in the order of their creation.
-func (s *state) Customers() []Customer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.customers.all)
-}
+func (s *state) Customers() []Customer { return snapshot(s, &s.customers.all) }
 
 // Events returns all event definitions in the order of their creation.
-func (s *state) Events() []Event {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.events)
-}
+func (s *state) Events() []Event { return snapshot(s, &s.events) }
 
 // Transactional returns all transactional messages, in the form of the list, in the order in
 // which they were added.
-func (s *state) Transactional() []Extra {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.messages)
-}
+func (s *state) Transactional() []Extra { return snapshot(s, &s.messages) }
 
 // Effects returns what was carried out, in order: an *[EmailBroadcast], *[PushBroadcast] or
 // *[Trigger] each.
-func (s *state) Effects() []any {
+func (s *state) Effects() []any { return snapshot(s, &s.effects) }
+
+func snapshot[T any](s *state, list *[]T) []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.effects)
+	return slices.Clone(*list)
 }
 
 // Requests returns all requests that arrived, in order, including those that were refused

@@ -52,9 +52,8 @@ type Event struct {
 
 // EventParameter is a parameter of an event.
 type EventParameter struct {
-	Name string `json:"name"`
-	// Type is in lower case.
-	Type     string `json:"type"`
+	Name     string `json:"name"`
+	Type     string `json:"type"` // in lower case
 	Required bool   `json:"required"`
 }
 
@@ -63,8 +62,7 @@ const Timestamp = "timestamp"
 
 // EmailBroadcast is an email broadcast that the service accepted.
 type EmailBroadcast struct {
-	// At is when the request arrived.
-	At               time.Time
+	At               time.Time // when the request arrived
 	SenderEmail      string
 	SenderName       string
 	Email            string
@@ -74,9 +72,8 @@ type EmailBroadcast struct {
 	TemplateID       string
 	EmailTemplateID  string
 	// Variables has the types of encoding/json: numbers are float64.
-	Variables   map[string]any
-	MessageType string
-	// AllCustomers reports whether the broadcast was sent to all customers.
+	Variables    map[string]any
+	MessageType  string
 	AllCustomers bool
 	Recipients   []Recipient
 	// Schedule is nil for an immediate broadcast. A scheduled broadcast is recorded when
@@ -98,8 +95,7 @@ type PushBroadcast struct {
 
 // Recipient is a group of customers within a broadcast.
 type Recipient struct {
-	// Type is "customer" or "segment".
-	Type      string
+	Type      string // "customer" or "segment"
 	Customers []CustomerParams
 	Segments  []string
 }
@@ -112,19 +108,15 @@ type Schedule struct {
 
 // Trigger is a triggered event.
 type Trigger struct {
-	// At is when the request arrived.
-	At      time.Time
-	EventID string
-	// EventName is the name from the event definition.
-	EventName string
+	At        time.Time // when the request arrived
+	EventID   string
+	EventName string // from the event definition
 	Email     string
-	// Customer is nil if the payload has no customer object.
-	Customer *CustomerParams
+	Customer  *CustomerParams // nil if the payload has no customer object
 	// Values holds the other members of the payload, except the skipped ones. It has the
 	// types of encoding/json: numbers are float64.
 	Values map[string]any
-	// Skipped holds the names of the timestamp parameters whose values are not in the
-	// form of the service. Like the service, the server triggers the event without these
-	// values, and the response does not mention them.
+	// Skipped holds the names of the timestamp parameters whose values are not in the form
+	// of the service, which ignores them and does not mention it.
 	Skipped []string
 }
