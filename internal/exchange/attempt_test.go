@@ -348,23 +348,6 @@ func TestRequestBodyIsReadInAnyWay(t *testing.T) {
 	}
 }
 
-func TestRequestBodyCanBeLockedWhileItIsCopied(t *testing.T) {
-	var body io.Reader
-	client := scripted.NewClientOver(t, "https://api.example.com",
-		&http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
-			body = req.Body
-			_, err := io.CopyN(io.Discard, body, 10)
-			require.NoError(t, err)
-			return nil, scripted.ErrDialTimeout
-		})})
-	params := scripted.BroadcastTo("ada@example.com")
-	_, err := client.Broadcasts.SendEmail(t.Context(), params)
-	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-	n, err := io.Copy(io.Discard, body)
-	require.Error(t, err)
-	assert.Zero(t, n)
-}
-
 func TestRequestGivesNetHTTPNothingToRepeatASendWith(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -605,22 +588,4 @@ func TestResponseBodyIsClosedAfterEachAttempt(t *testing.T) {
 			assert.ErrorIs(t, transport.Sent[0].Context().Err(), context.Canceled, "nothing of the attempt stays behind")
 		})
 	}
-}
-
-func TestLoopGuardIgnoresDeadIdleConnections(t *testing.T) {
-	answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		trace := httptrace.ContextClientTrace(r.Context())
-		for range 6 {
-			trace.GetConn(r.URL.Host)
-			trace.GotConn(httptrace.GotConnInfo{Reused: true, WasIdle: true})
-		}
-		if r.Context().Err() != nil {
-			return nil, r.Context().Err()
-		}
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"success":true,"data":[]}`))}, nil
-	})
-	client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
-	require.NoError(t, err)
-	_, err = client.Events.List(t.Context(), messaging.EventListParams{})
-	require.NoError(t, err)
 }

@@ -138,6 +138,7 @@ func TestRateLimiterOrKeySourceFailureEndsTheCall(t *testing.T) {
 				return
 			}
 			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err), "the first attempt may have been carried out")
+			assert.Equal(t, messaging.NextRetry, messaging.NextStepOf(err), "the send may be repeated")
 			assert.ErrorIs(t, err, messaging.ErrServer, "what the first attempt was answered is still told")
 		})
 	}
@@ -177,14 +178,6 @@ func TestErrorsQuoteNoKeyOfAnyAttempt(t *testing.T) {
 		assert.Equal(t, `{"message":"seen [API key] and [API key]"}`, string(refused.Body))
 		assert.Equal(t, "/login?key=[API key]", refused.Header.Get("Location"))
 	})
-}
-
-func TestForeignErrorsAreShownAndFound(t *testing.T) {
-	cause := errors.New("oauth2: cannot fetch token: 401 Unauthorized")
-	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.NeverConnects(cause)})
-	err := scripted.TriggerEvent(t.Context(), client)
-	require.ErrorIs(t, err, cause)
-	assert.EqualError(t, err, "trigger event: POST /v1/events/trigger: "+cause.Error()+"; nothing was sent")
 }
 
 func TestTheCauseOfAContextIsNotInTheError(t *testing.T) {

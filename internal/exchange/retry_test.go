@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -54,8 +53,8 @@ type outcome struct {
 	row      string // of the table in the documentation
 }
 
-// otherOutcome is one that takes more than a scene.
-type otherOutcome struct {
+// scenario is an outcome, and what it takes in addition to a scene.
+type scenario struct {
 	outcome
 	opts   []messaging.Option
 	within func(context.Context) (context.Context, context.CancelFunc) // nil for any time
@@ -63,7 +62,8 @@ type otherOutcome struct {
 	send   scripted.Call                                               // nil for a broadcast
 }
 
-func otherOutcomes() []otherOutcome {
+// scenarios are all outcomes, beginning with those that take more than a scene.
+func scenarios() []scenario {
 	transport, api, decode := new(messaging.TransportError), new(messaging.APIError), new(messaging.DecodeError)
 	soon := func(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(ctx, 100*time.Millisecond)
@@ -75,29 +75,37 @@ func otherOutcomes() []otherOutcome {
 	}
 	failing := []messaging.Option{messaging.WithRateLimiter(&countingLimiter{failFrom: 1, err: errors.New("no lease")})}
 	refusing := []messaging.Option{messaging.WithGuard(func(context.Context, *messaging.Prepared) error { return errors.New("no") })}
-	none := requestCounts{}
-	return []otherOutcome{
-		{outcome: outcome{"invalid arguments", when(scripted.Responds(200, scripted.Success)), new(messaging.ValidationError),
-			messaging.DeliveryNotSent, none, rowInvalid},
-			read: scripted.Do(messaging.Request{Method: "GET"}), send: scripted.Do(messaging.Request{})},
-		{outcome: outcome{"a guard that refuses", when(scripted.Responds(200, scripted.Success)), new(messaging.GuardError),
-			messaging.DeliveryNotSent, none, rowInvalid}, opts: refusing, read: scripted.TriggerEvent},
-		{outcome: outcome{"a malformed key", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent, none,
-			rowBadKey}, read: withMalformedKey(scripted.ReadCustomers), send: withMalformedKey(scripted.SendBroadcast)},
-		{outcome: outcome{"a limiter that fails", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent,
-			none, rowNotBegun}, opts: failing},
-		{outcome: outcome{"a context that is over", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent, none,
-			rowNotBegun}, within: over},
-		{outcome: outcome{"a context that ends", when(scripted.Connects(scripted.Hangs)), transport, messaging.DeliveryUnknown, repeatsNothing,
-			rowContextEnded}, within: soon},
+	success, none := when(scripted.Responds(200, scripted.Success)), requestCounts{}
+	notSent := messaging.DeliveryNotSent
+	all := []scenario{
+		{outcome: outcome{"invalid arguments", success, new(messaging.ValidationError), notSent, none, rowInvalid},
+			read: scripted.Do(messaging.Request{Method: "GET"}),
+			send: scripted.Do(messaging.Request{Method: "POST", Path: "/v1/tags", Body: newEndless()})},
+		{outcome: outcome{"a guard that refuses", success, new(messaging.GuardError), notSent, none, rowInvalid},
+			opts: refusing, read: scripted.TriggerEvent},
+		{outcome: outcome{"a malformed key", success, transport, notSent, none, rowBadKey},
+			read: withMalformedKey(scripted.ReadCustomers), send: withMalformedKey(scripted.SendBroadcast)},
+		{outcome: outcome{"a limiter that fails", success, transport, notSent, none, rowNotBegun}, opts: failing},
+		{outcome: outcome{"a context that is over", success, transport, notSent, none, rowNotBegun}, within: over},
+		{outcome: outcome{"a context that ends", when(scripted.Connects(scripted.Hangs)), transport, messaging.DeliveryUnknown,
+			repeatsNothing, rowContextEnded}, within: soon},
 		{outcome: outcome{"a trigger whose data is false", when(scripted.Responds(200, `{"success":true,"data":false}`)), api,
-			messaging.DeliveryRejected, repeatsNothing, rowSuccessFalse},
-			read: scripted.TriggerEvent, send: scripted.TriggerEvent},
+			messaging.DeliveryRejected, repeatsNothing, rowSuccessFalse}, read: scripted.TriggerEvent, send: scripted.TriggerEvent},
 		{outcome: outcome{"data that cannot be read", when(scripted.Responds(200, `{"success":true,"data":7}`)), decode,
-			messaging.DeliveryAccepted, repeatsNothing, rowDataUnreadable},
-			send: scripted.CreateEvent},
+			messaging.DeliveryAccepted, repeatsNothing, rowDataUnreadable}, send: scripted.CreateEvent},
 		{outcome: outcome{"404 of the service", answered(scripted.Failure, 404), api, messaging.DeliveryRejected, repeatsNothing, row404}},
 	}
+	for _, o := range outcomes() {
+		all = append(all, scenario{outcome: o})
+	}
+	return all
+}
+
+// newEndless returns a value that holds itself.
+func newEndless() map[string]any {
+	endless := map[string]any{}
+	endless["self"] = endless
+	return endless
 }
 
 // withMalformedKey returns a call of a client whose key source returns a malformed key.
@@ -109,16 +117,6 @@ func withMalformedKey(call scripted.Call) scripted.Call {
 			return err
 		}
 		return call(ctx, client, opts...)
-	}
-}
-
-func TestRetryByOtherOutcomes(t *testing.T) {
-	for _, row := range otherOutcomes() {
-		scripted.RunInBubble(t, row.name, func(t *testing.T) {
-			for _, attempt := range row.attempts {
-				row.check(t, attempt)
-			}
-		})
 	}
 }
 
@@ -272,29 +270,13 @@ func failsUntraced(err error) scripted.Scene {
 }
 
 func TestRetryByOutcome(t *testing.T) {
-	for _, row := range outcomes() {
+	for _, row := range scenarios() {
 		scripted.RunInBubble(t, row.name, func(t *testing.T) {
 			for _, attempt := range row.attempts {
 				row.check(t, attempt)
 			}
 		})
 	}
-}
-
-func (o outcome) check(t *testing.T, attempt scriptedAttempt) {
-	t.Helper()
-	o.checkWith(t, attempt, otherOutcome{})
-	// What is repeated within a call can be repeated after it.
-	for _, call := range o.calls(otherOutcome{}) {
-		client, _ := scripted.NewClient(t, []scripted.Scene{attempt.play}, messaging.WithMaxResponseBytes(maxResponse))
-		err := call.perform(t.Context(), client, call.opts...)
-		assert.Equal(t, call.want > 1, messaging.NextStepOf(err) == messaging.NextRetry, "%s, status %d", call.name, attempt.status)
-	}
-}
-
-func (o otherOutcome) check(t *testing.T, attempt scriptedAttempt) {
-	t.Helper()
-	o.checkWith(t, attempt, o)
 }
 
 type outcomeCall struct {
@@ -304,8 +286,8 @@ type outcomeCall struct {
 	want    int
 }
 
-func (o outcome) calls(other otherOutcome) []outcomeCall {
-	read, send := other.read, other.send
+func (s scenario) calls() []outcomeCall {
+	read, send := s.read, s.send
 	if read == nil {
 		read = scripted.ReadCustomers
 	}
@@ -313,35 +295,38 @@ func (o outcome) calls(other otherOutcome) []outcomeCall {
 		send = scripted.SendBroadcast
 	}
 	return []outcomeCall{
-		{"read", read, nil, o.requests.read},
-		{"send", send, nil, o.requests.send},
-		{"send with WithRepeatableSend", send, []messaging.RequestOption{messaging.WithRepeatableSend()}, o.requests.repeatable},
+		{"read", read, nil, s.requests.read},
+		{"send", send, nil, s.requests.send},
+		{"send with WithRepeatableSend", send, []messaging.RequestOption{messaging.WithRepeatableSend()}, s.requests.repeatable},
 	}
 }
 
-func (o outcome) checkWith(t *testing.T, attempt scriptedAttempt, other otherOutcome) {
+func (s scenario) check(t *testing.T, attempt scriptedAttempt) {
 	t.Helper()
-	for _, call := range o.calls(other) {
-		transport, err := other.fail(t, attempt, call)
+	for _, call := range s.calls() {
+		transport, err := s.make(t, attempt, call)
 		which := fmt.Sprintf("%s, status %d", call.name, attempt.status)
-		delivery := o.delivery
+		delivery := s.delivery
 		if call.name == "read" && delivery == messaging.DeliveryNotSent && call.want > 0 {
 			delivery = messaging.DeliveryUnknown // without a body, a given transport proves nothing
 		}
-		assert.IsType(t, o.failure, err, which)
+		assert.IsType(t, s.failure, err, which)
 		assert.Equal(t, delivery, messaging.DeliveryOf(err), which)
 		assert.Equal(t, call.want, len(transport.Sent), which)
+		if call.want > 0 && s.within == nil { // what is repeated within a call can be repeated after it
+			assert.Equal(t, call.want > 1, messaging.NextStepOf(err) == messaging.NextRetry, which)
+		}
 	}
 }
 
-// fail makes a call over a transport that plays an attempt.
-func (other otherOutcome) fail(t *testing.T, attempt scriptedAttempt, call outcomeCall) (*scripted.Transport, error) {
+// make makes a call over a transport that plays an attempt.
+func (s scenario) make(t *testing.T, attempt scriptedAttempt, call outcomeCall) (*scripted.Transport, error) {
 	t.Helper()
 	client, transport := scripted.NewClient(t, []scripted.Scene{attempt.play},
-		append(other.opts, messaging.WithMaxResponseBytes(maxResponse))...)
+		append(s.opts, messaging.WithMaxResponseBytes(maxResponse))...)
 	ctx, cancel := t.Context(), context.CancelFunc(func() {})
-	if other.within != nil {
-		ctx, cancel = other.within(ctx)
+	if s.within != nil {
+		ctx, cancel = s.within(ctx)
 	}
 	defer cancel()
 	return transport, call.perform(ctx, client, call.opts...)
@@ -395,41 +380,6 @@ func TestDeliveryOfOperationsThatReadTheirData(t *testing.T) {
 	}
 }
 
-func TestDeliveryOfAnInvalidRequestIsNotSent(t *testing.T) {
-	tests := []struct {
-		name    string
-		perform scripted.Call
-	}{
-		{"a broadcast without anything in it", func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{}, opts...)
-			return err
-		}},
-		{"a body that has no JSON", scripted.Do(messaging.Request{Method: "POST", Path: "/v1/tags", Body: make(chan int)})},
-		{"a body that never ends", scripted.Do(messaging.Request{Method: "POST", Path: "/v1/tags", Body: newEndless()})},
-		{"a path to another host", scripted.Do(messaging.Request{Method: "POST", Path: "//evil.example"})},
-		{"a filter that selects everybody", func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := client.Customers.List(ctx, messaging.CustomerListParams{Emails: []string{}}, opts...)
-			return err
-		}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
-			err := test.perform(t.Context(), client)
-			require.ErrorIs(t, err, messaging.ErrValidation)
-			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-			assert.Empty(t, transport.Sent)
-		})
-	}
-}
-
-// newEndless returns a value that holds itself.
-func newEndless() map[string]any {
-	endless := map[string]any{}
-	endless["self"] = endless
-	return endless
-}
-
 func TestDeliveryIsTheLeastCertainOfAllAttempts(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -471,103 +421,6 @@ func TestDeliveryIsTheLeastCertainOfAllAttempts(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 3, response.Attempts)
 	})
-}
-
-// failureOver returns the error of a call over a transport that plays the scenes.
-func failureOver(call scripted.Call, scenes []scripted.Scene, opts ...messaging.Option) func(*testing.T, context.Context) error {
-	return func(t *testing.T, ctx context.Context) error {
-		client, _ := scripted.NewClient(t, scenes, opts...)
-		return call(ctx, client)
-	}
-}
-
-func TestRetryable(t *testing.T) {
-	repeatable := func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
-		return scripted.TriggerEvent(ctx, client, messaging.WithRepeatableSend())
-	}
-	giveUpAfter := func(limit time.Duration, fails func(*testing.T, context.Context) error) func(*testing.T, context.Context) error {
-		return func(t *testing.T, ctx context.Context) error {
-			ctx, cancel := context.WithTimeout(ctx, limit)
-			defer cancel()
-			return fails(t, ctx)
-		}
-	}
-	const soon = 100 * time.Millisecond
-	limiter := messaging.WithRateLimiter(&countingLimiter{failFrom: 1, err: errors.New("no lease")})
-	secondLimiter := func() messaging.Option {
-		return messaging.WithRateLimiter(&countingLimiter{failFrom: 2, err: errors.New("no lease")})
-	}
-	tests := []struct {
-		name string
-		fail func(*testing.T, context.Context) error
-		want bool
-	}{
-		{"success", failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(200, scripted.Success)}), false},
-		{"invalid arguments", failureOver(scripted.Do(messaging.Request{}), []scripted.Scene{scripted.Responds(200, scripted.Success)}), false},
-		{"a rate limiter that fails", failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(200, scripted.Success)}, limiter),
-			true},
-		{"a rate limiter that fails after a lost answer of a read",
-			failureOver(scripted.ReadCustomers, []scripted.Scene{scripted.Breaks(io.EOF)}, secondLimiter()), true},
-		{"a rate limiter that fails after a lost answer of a repeatable send",
-			failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF)}, secondLimiter()), true},
-		{"a key source that fails", func(t *testing.T, ctx context.Context) error {
-			client, _ := newKeySourceClient(t, &recordingKeySource{err: errors.New("sealed")}, scripted.Responds(200, scripted.Success))
-			return scripted.TriggerEvent(ctx, client)
-		}, true},
-		{"a malformed key", func(t *testing.T, ctx context.Context) error {
-			client, _ := newKeySourceClient(t, &recordingKeySource{keys: []string{"key\n"}}, scripted.Responds(200, scripted.Success))
-			return scripted.TriggerEvent(ctx, client)
-		}, false},
-		{"a context that ended before the call",
-			giveUpAfter(0, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(200, scripted.Success)})), true},
-		{"a context that ends while a send connects",
-			giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnectsInTime})), true},
-		{"a context that ends after a send was written",
-			giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Connects(scripted.Hangs)})), false},
-		{"a context that ends after a repeatable send was written",
-			giveUpAfter(soon, failureOver(repeatable, []scripted.Scene{scripted.Connects(scripted.Hangs)})), true},
-		{"a context that ends during a read",
-			giveUpAfter(soon, failureOver(scripted.ReadCustomers, []scripted.Scene{scripted.Connects(scripted.Hangs)})), true},
-		{"a context that ends while a refused connection is waited for",
-			giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused)})), true},
-		{"a context that ends while a rate limit is waited for",
-			giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(429, "")})), true},
-		{"a rate limit that lasts too long to wait for",
-			failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(429, "", "Retry-After", "3600")}), true},
-		{"a lost answer, and then no connection",
-			failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF), scripted.NeverConnects(scripted.ErrRefused)}), true},
-		{"a lost answer, and then a refusal", failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(422, "")}),
-			false},
-		{"a refused connection, and then a lost answer",
-			failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Breaks(io.EOF)}), false},
-		{"a customer that is not found", failureOver(func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
-			_, err := client.Customers.Get(ctx, "c-1")
-			return err
-		}, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":{"data":[]}}`)}), false},
-		{"a page that can be asked for again", failureOver(walkCustomers, []scripted.Scene{scripted.Responds(503, "")}), true},
-		{"a page that cannot be read", failureOver(walkCustomers, []scripted.Scene{scripted.Responds(200, "{}")}), false},
-		{"a page that leads back", failureOver(walkCustomers,
-			[]scripted.Scene{scripted.Responds(200, pageWithNext("a")), scripted.Responds(200, pageWithNext("a"))}), false},
-	}
-	for _, test := range tests {
-		scripted.RunInBubble(t, test.name, func(t *testing.T) {
-			err := test.fail(t, t.Context())
-			assert.Equal(t, test.want, messaging.NextStepOf(err) == messaging.NextRetry, "%v", err)
-			if err != nil {
-				assert.Equal(t, messaging.NextStepOf(err), messaging.NextStepOf(fmt.Errorf("order 7: %w", err)), "it is found within another error")
-				assert.Equal(t, test.want, messaging.NextStepOf(errors.Join(err, err)) == messaging.NextRetry)
-			}
-		})
-	}
-	assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(nil))
-	assert.False(t, messaging.NextStepOf(io.EOF) == messaging.NextRetry, "an error of another package")
-	assert.False(t, messaging.NextStepOf(&messaging.PageError{}) == messaging.NextRetry)
-	assert.False(t, messaging.NextStepOf(messaging.ErrRateLimited) == messaging.NextRetry, "a sentinel tells nothing of a call")
-}
-
-func walkCustomers(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
-	_, err := messaging.Collect(client.Customers.All(ctx, messaging.CustomerListParams{}))
-	return err
 }
 
 func pageWithNext(cursor string) string {
@@ -906,65 +759,6 @@ func TestRetryMaxAttempts(t *testing.T) {
 	}
 }
 
-func TestRetryByFaultOfAServer(t *testing.T) {
-	says := func(raw string) faultserver.Script {
-		return faultserver.EachRequest(faultserver.Write(raw), faultserver.Close)
-	}
-	tests := []struct {
-		name     string
-		fault    faultserver.Script
-		failure  error
-		delivery messaging.Delivery
-		requests requestCounts
-	}{
-		{"the connection is reset after the request", faultserver.EachRequest(faultserver.Reset), new(messaging.TransportError),
-			messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the response is lost", faultserver.EachRequest(faultserver.Close), new(messaging.TransportError), messaging.DeliveryUnknown,
-			repeatsUnlessHarmful},
-		{"the status line breaks off", says("HTTP/1.1 20"), new(messaging.TransportError), messaging.DeliveryUnknown,
-			repeatsUnlessHarmful},
-		{"the response is malformed", says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown,
-			repeatsUnlessHarmful},
-		{"two lengths contradict each other", says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}   "),
-			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the body is cut short", says("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"success\":"),
-			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsReads},
-		{"a chunk of the body is malformed", says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
-			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsReads},
-		{"the protocol is switched", says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\nConnection: Upgrade\r\n\r\n"),
-			new(messaging.APIError), messaging.DeliveryUnknown, repeatsNothing},
-		{"a redirect leads nowhere", says("HTTP/1.1 302 Found\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n"),
-			new(messaging.APIError), messaging.DeliveryUnknown, repeatsNothing},
-		{"there is no content", faultserver.EachRequest(faultserver.Respond(http.StatusNoContent, "")),
-			new(messaging.DecodeError), messaging.DeliveryUnknown, repeatsNothing},
-		{"the content is partial and says success", faultserver.EachRequest(faultserver.Respond(http.StatusPartialContent, scripted.Success)),
-			nil, messaging.DeliveryAccepted, repeatsNothing},
-		{"the service is unavailable", faultserver.EachRequest(faultserver.Respond(http.StatusServiceUnavailable, "")),
-			new(messaging.APIError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-	}
-	for _, test := range tests {
-		for _, call := range test.requests.calls() {
-			t.Run(test.name+", "+call.name, func(t *testing.T) {
-				server := faultserver.Start(t, test.fault)
-				err := call.perform(t.Context(), scripted.NewClientOver(t, server.URL(), server.Client(), scripted.WithQuickRetries()))
-				assert.IsType(t, test.failure, err)
-				assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
-				assert.Len(t, server.Requests(), call.want)
-				step := messaging.NextCheck
-				switch {
-				case err == nil:
-					step = messaging.NextNone
-				case call.want > 1:
-					step = messaging.NextRetry
-				case call.name == "read":
-					step = messaging.NextFixSetup
-				}
-				assert.Equal(t, step, messaging.NextStepOf(err))
-			})
-		}
-	}
-}
-
 // realCall is a read, a send or a repeatable send, and how many requests it makes.
 type realCall struct {
 	name    string
@@ -1011,31 +805,26 @@ func TestRetryByFailedConnection(t *testing.T) {
 	}
 	for _, test := range tests {
 		for _, call := range test.requests.calls() {
-			t.Run(test.name+", "+call.name+" over a given transport", func(t *testing.T) {
-				baseURL, over := test.target(t)
-				err := call.perform(t.Context(), scripted.NewClientOver(t, baseURL, over, scripted.WithQuickRetries()))
-				var failed *messaging.TransportError
-				require.ErrorAs(t, err, &failed)
-				want := messaging.DeliveryNotSent
-				if call.name == "read" {
-					want = messaging.DeliveryUnknown // it has no body that could prove anything
-				}
-				assert.Equal(t, want, messaging.DeliveryOf(err))
-				assert.Equal(t, call.want, failed.Attempts)
-				assert.Equal(t, call.want > 1, messaging.NextStepOf(err) == messaging.NextRetry)
-				assert.Equal(t, call.want == 1, messaging.NextStepOf(err) == messaging.NextFixSetup)
-			})
-			t.Run(test.name+", "+call.name+" over the client's own transport", func(t *testing.T) {
-				baseURL, over := test.target(t)
-				err := call.perform(t.Context(),
-					scripted.NewClientOnOwnTransport(t, baseURL, over.Transport.(*http.Transport), scripted.WithQuickRetries()))
-				var failed *messaging.TransportError
-				require.ErrorAs(t, err, &failed)
-				assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-				assert.Equal(t, call.want, failed.Attempts)
-				assert.Equal(t, call.want > 1, messaging.NextStepOf(err) == messaging.NextRetry)
-				assert.Equal(t, call.want == 1, messaging.NextStepOf(err) == messaging.NextFixSetup)
-			})
+			for _, own := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, own transport %t", test.name, call.name, own), func(t *testing.T) {
+					baseURL, over := test.target(t)
+					client := scripted.NewClientOver(t, baseURL, over, scripted.WithQuickRetries())
+					if own {
+						client = scripted.NewClientOnOwnTransport(t, baseURL, over.Transport.(*http.Transport), scripted.WithQuickRetries())
+					}
+					err := call.perform(t.Context(), client)
+					var failed *messaging.TransportError
+					require.ErrorAs(t, err, &failed)
+					want := messaging.DeliveryNotSent
+					if call.name == "read" && !own {
+						want = messaging.DeliveryUnknown // it has no body that could prove anything
+					}
+					assert.Equal(t, want, messaging.DeliveryOf(err))
+					assert.Equal(t, call.want, failed.Attempts)
+					assert.Equal(t, call.want > 1, messaging.NextStepOf(err) == messaging.NextRetry)
+					assert.Equal(t, call.want == 1, messaging.NextStepOf(err) == messaging.NextFixSetup)
+				})
+			}
 		}
 	}
 }
@@ -1045,50 +834,6 @@ func overProxy(t *testing.T, address string) *http.Client {
 	proxy, err := url.Parse(address)
 	require.NoError(t, err)
 	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
-}
-
-func TestRetryReachesAServerThatStartsLateOnce(t *testing.T) {
-	server := faultserver.Start(t, faultserver.EachRequest(faultserver.Respond(200, scripted.Success)))
-	var dials int
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		if dials++; dials < 3 {
-			return nil, scripted.ErrRefused
-		}
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}
-	transport := &http.Transport{DialContext: dial}
-	defer transport.CloseIdleConnections()
-	client := scripted.NewClientOver(t, server.URL(), &http.Client{Transport: transport}, scripted.WithQuickRetries())
-	response, err := client.Broadcasts.SendEmail(t.Context(), scripted.BroadcastTo(scripted.PersonalEmail))
-	require.NoError(t, err)
-	assert.Equal(t, 3, response.Attempts)
-	assert.Len(t, server.Requests(), 1)
-}
-
-func TestRetryReachesAServerThatRecovers(t *testing.T) {
-	newServer := func(t *testing.T) *faultserver.Server {
-		var failed atomic.Bool
-		return faultserver.Start(t, faultserver.EachRequest(faultserver.Choose(func(faultserver.Request) faultserver.Step {
-			if !failed.Swap(true) {
-				return faultserver.Respond(http.StatusServiceUnavailable, "")
-			}
-			return faultserver.Respond(http.StatusOK, scripted.Success)
-		})))
-	}
-	t.Run("a read is asked again", func(t *testing.T) {
-		server := newServer(t)
-		page, err := scripted.NewClientOver(t, server.URL(), server.Client(), scripted.WithQuickRetries()).Customers.List(t.Context(),
-			messaging.CustomerListParams{})
-		require.NoError(t, err)
-		assert.Equal(t, 2, page.Response.Attempts)
-		assert.Len(t, server.Requests(), 2)
-	})
-	t.Run("a send is not", func(t *testing.T) {
-		server := newServer(t)
-		err := scripted.SendBroadcast(t.Context(), scripted.NewClientOver(t, server.URL(), server.Client(), scripted.WithQuickRetries()))
-		require.ErrorIs(t, err, messaging.ErrServer)
-		assert.Len(t, server.Requests(), 1)
-	})
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
@@ -1141,14 +886,11 @@ func documentedTable(t *testing.T) []documentedRow {
 
 func TestTableOfTheDocumentationIsTrue(t *testing.T) {
 	documented := documentedTable(t)
-	all := otherOutcomes()
-	for _, o := range outcomes() {
-		if o.failure != nil {
-			all = append(all, otherOutcome{outcome: o})
-		}
-	}
 	seen := map[string]bool{}
-	for _, o := range all {
+	for _, o := range scenarios() {
+		if o.failure == nil {
+			continue
+		}
 		seen[o.row] = true
 		scripted.RunInBubble(t, o.name, func(t *testing.T) {
 			for _, attempt := range o.attempts {
@@ -1162,15 +904,15 @@ func TestTableOfTheDocumentationIsTrue(t *testing.T) {
 }
 
 // documented returns the row that the documentation should have.
-func (o otherOutcome) documented(t *testing.T, attempt scriptedAttempt) documentedRow {
+func (s scenario) documented(t *testing.T, attempt scriptedAttempt) documentedRow {
 	t.Helper()
 	var steps []string
-	for _, call := range o.calls(o) {
-		_, err := o.fail(t, attempt, call)
+	for _, call := range s.calls() {
+		_, err := s.make(t, attempt, call)
 		step := messaging.NextStepOf(err)
 		steps = append(steps, []string{"Check", "None", "Retry", "FixRequest", "FixSetup"}[step])
 	}
-	row := documentedRow{o.row, o.delivery.String(), steps[0], steps[1]}
+	row := documentedRow{s.row, s.delivery.String(), steps[0], steps[1]}
 	switch repeatable := steps[2]; {
 	case repeatable == steps[1]:
 	case repeatable == "Retry":
