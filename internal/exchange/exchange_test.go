@@ -180,17 +180,6 @@ func TestErrorsQuoteNoKeyOfAnyAttempt(t *testing.T) {
 	})
 }
 
-func TestTheCauseOfAContextIsNotInTheError(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cause := errors.New("shutting down for ada@example.com")
-	cancel(cause)
-	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
-	err := scripted.TriggerEvent(ctx, client)
-	require.ErrorIs(t, err, context.Canceled)
-	assert.NotErrorIs(t, err, cause)
-	assert.EqualError(t, err, "trigger event: POST /v1/events/trigger: context canceled; nothing was sent")
-}
-
 // keyRotation is a call with a key source that returns keys in turn, and what comes of it.
 type keyRotation struct {
 	name      string

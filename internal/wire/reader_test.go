@@ -503,6 +503,7 @@ func TestDecodeReportsUnknownDeliveryForAnInvalidResponse(t *testing.T) {
 	for _, row := range []struct{ name, body, problem string }{
 		{"a page of HTML", "<html><body>Bad gateway</body></html>", "the response is HTML or XML, not JSON"},
 		{"a page of HTML after a byte order mark and a blank line", "\uFEFF\n<html></html>", "the response is HTML or XML, not JSON"},
+		{"blanks", " \r\n\t", "the response is empty"},
 		{"an unfinished object", `{"success":true,"data":null`, notJSON},
 		{"an unfinished text", `{"success":true,"message":"Bro`, "message is not valid JSON"},
 		{"a bare word", `OK`, notJSON},
@@ -543,20 +544,6 @@ func TestDecodeReportsUnknownDeliveryForAnInvalidResponse(t *testing.T) {
 				assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 				assert.Equal(t, 1, failure.Attempts)
 				assert.Equal(t, row.body, string(failure.Body))
-			})
-		}
-	}
-}
-
-func TestDecodeReportsUnknownDeliveryForAnEmptyResponse(t *testing.T) {
-	for name, call := range everyKindOfCall {
-		for body, what := range map[string]string{"": "empty", " \r\n\t": "blank"} {
-			t.Run(what+" to "+name, func(t *testing.T) {
-				err := call(t, answering(t, body))
-				var failure *messaging.DecodeError
-				require.ErrorAs(t, err, &failure)
-				assert.Equal(t, "the response is empty", failure.Err.Error())
-				assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 			})
 		}
 	}
