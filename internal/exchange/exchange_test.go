@@ -90,18 +90,6 @@ func (l *countingLimiter) Wait(context.Context) error {
 	return nil
 }
 
-func TestRateLimiterIsAskedBeforeEachAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		limiter := new(countingLimiter)
-		client, transport := scripted.NewClient(t,
-			[]scripted.Scene{scripted.Responds(503, ""), scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)},
-			messaging.WithRateLimiter(limiter))
-		require.NoError(t, scripted.ReadCustomers(t.Context(), client))
-		assert.Len(t, transport.Sent, 3)
-		assert.Equal(t, 3, limiter.asked)
-	})
-}
-
 func TestRateLimiterOrKeySourceFailureEndsTheCall(t *testing.T) {
 	errHeld := errors.New("no lease for billing@example.com")
 	tests := []struct {

@@ -3,7 +3,6 @@ package wire_test
 import (
 	"fmt"
 	"io"
-	"net/http"
 	"runtime"
 	"strings"
 	"testing"
@@ -45,6 +44,8 @@ func TestErrorBodyShapes(t *testing.T) {
 		{"a list of objects with field and message",
 			`{"errors":[{"field":"subject","message":"is required"},{"field":"email","message":"is taken"}]}`,
 			"", "", scripted.FieldProblems("subject", "is required", "email", "is taken")},
+		{"a list of objects with a list of messages", `{"errors":[{"field":"a","message":["1","2"]},{"field":"b","messages":["3","4"]},` +
+			`{"field":"c","errors":["5","6"]}]}`, "", "", scripted.FieldProblems("a", "1|2", "b", "3|4", "c", "5|6")},
 		{"several objects about one field", `{"errors":[{"field":"email","message":"is taken"},{"field":"email","message":"is too long"}]}`, "",
 			"", scripted.FieldProblems("email", "is taken|is too long")},
 		{"a list of objects with path and msg", `{"errors":[{"path":"subject","msg":"is required"}]}`, "", "",
@@ -266,18 +267,4 @@ func TestErrorBodyIsKeptWhenCutShort(t *testing.T) {
 	assert.Equal(t, "Invalid.", answer.Message)
 	assert.Equal(t, `{"message":"Invalid.","errors":`, string(answer.Body))
 	assert.Equal(t, messaging.DeliveryRejected, messaging.DeliveryOf(answer), "the status came whole")
-}
-
-func TestErrorBodyReadsAListOfMessagesOfAProblem(t *testing.T) {
-	for _, key := range []string{"message", "messages", "errors"} {
-		answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
-			body := `{"errors":[{"field":"subject","` + key + `":["is required","is short"]}]}`
-			return &http.Response{StatusCode: http.StatusUnprocessableEntity, Body: io.NopCloser(strings.NewReader(body))}, nil
-		})
-		client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
-		require.NoError(t, err)
-		var refused *messaging.APIError
-		require.ErrorAs(t, scripted.SendBroadcast(t.Context(), client), &refused)
-		require.Equal(t, []messaging.FieldProblem{{Field: "subject", Messages: []string{"is required", "is short"}}}, refused.Fields, key)
-	}
 }
