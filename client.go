@@ -84,7 +84,7 @@ type Request struct {
 // are like those of the other methods. Any HTTP method except GET and HEAD is a send.
 func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*Response, error) {
 	call := c.core.begin(ctx, req.operation(), opts)
-	defer call.end()
+	defer call.finish()
 	call.exchange.Query = req.Query.Encode()
 	if req.Into != nil {
 		call.exchange.Accept = req.fill
@@ -92,7 +92,7 @@ func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*R
 	if req.validate(&call.problems); req.Body != nil && call.problems.None() {
 		call.exchange.Body = write(req.Body, &call.problems)
 	}
-	return call.send()
+	return call.perform()
 }
 
 func (r Request) operation() *service.Operation {
@@ -174,10 +174,10 @@ func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (
 		prepared, known = encodedSend{operation: sendPrepared}, new(preparable)
 	}
 	call := c.core.begin(ctx, prepared.operation, opts)
-	defer call.end()
+	defer call.finish()
 	if problem != "" {
 		call.problems.Add("p", problem)
 	}
 	call.exchange.Body, call.exchange.Accept = prepared.body, known.accept
-	return call.send()
+	return call.perform()
 }

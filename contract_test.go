@@ -260,28 +260,6 @@ func parsePackage(t *testing.T) *doc.Package {
 	return pkg
 }
 
-// The comments of the package list every option under the kind of call that takes it.
-func TestOptionsAreListedWhereTheyGo(t *testing.T) {
-	pkg := parsePackage(t)
-	listed := make(map[string]string)
-	for _, line := range regexp.MustCompile(`(?s)For (NewClient|one call|both)( only)?:(.*?)\.\n`).FindAllStringSubmatch(
-		strings.ReplaceAll(pkg.Doc, "[NewClient]", "NewClient"), -1) {
-		for _, name := range regexp.MustCompile(`\[(With\w+)\]`).FindAllStringSubmatch(line[3], -1) {
-			listed[name[1]] = line[1]
-		}
-	}
-	kinds := map[string]string{"Option": "NewClient", "RequestOption": "one call", "SharedOption": "both"}
-	want := make(map[string]string)
-	for _, typ := range pkg.Types {
-		for _, function := range typ.Funcs {
-			if kind, ok := kinds[typ.Name]; ok {
-				want[function.Name] = kind
-			}
-		}
-	}
-	assert.Equal(t, want, listed, "the list of options in doc.go")
-}
-
 func TestModulesThatAreLinkedAreListed(t *testing.T) {
 	output, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", ".").Output()
 	require.NoError(t, err)

@@ -169,16 +169,6 @@
 // OpenTelemetry. Neither logs nor hooks receive an API key, a recipient, a query, a body or a
 // cursor.
 //
-// # Options
-//
-// The compiler checks that an option is accepted where you pass it.
-//
-//   - For [NewClient] only: [WithAllowOnly], [WithAttemptTimeout], [WithGuard], [WithHooks],
-//     [WithHTTPClient], [WithInsecureHTTP], [WithKeySource], [WithLogger],
-//     [WithMaxRecipients], [WithMaxResponseBytes], [WithRateLimiter], [WithRetryPolicy] and [WithUserAgent].
-//   - For one call only: [WithNotAfter], [WithRepeatableSend] and [WithoutRetries].
-//   - For both: [WithHeader], [WithoutReadAhead] and [WithoutValidation].
-//
 // # Testing and dependencies
 //
 // The services of a [Client] are concrete types without interfaces. Tests do not need mocks

@@ -166,8 +166,12 @@ func newError(op *service.Operation, o *exchange.Outcome, baseURL string) error 
 	case exchange.Unreadable:
 		return &DecodeError{Call: call, StatusCode: o.StatusCode, Header: o.Header, Body: o.Body, Err: cause}
 	case exchange.Rejected:
+		var fields []FieldProblem
+		for _, field := range o.Problem.Fields {
+			fields = append(fields, FieldProblem(field))
+		}
 		return &APIError{Call: call, StatusCode: o.StatusCode, Code: o.Problem.Code, Message: o.Problem.Message,
-			Fields: fieldProblems(o.Problem.Fields), RetryAfter: o.RetryAfter, Header: o.Header, Body: o.Body,
+			Fields: fields, RetryAfter: o.RetryAfter, Header: o.Header, Body: o.Body,
 			form: o.Problem.Form, dataFalse: o.DataFalse, versionInBaseURL: strings.HasSuffix(baseURL, "/v1")}
 	case exchange.Succeeded:
 		return nil
@@ -178,17 +182,6 @@ func newError(op *service.Operation, o *exchange.Outcome, baseURL string) error 
 }
 
 var errUnknownStage = errors.New("the outcome of the call is unknown")
-
-func fieldProblems(fields []wire.Field) []FieldProblem {
-	if fields == nil {
-		return nil
-	}
-	errs := make([]FieldProblem, len(fields))
-	for i, field := range fields {
-		errs[i] = FieldProblem{Field: field.Path, Messages: field.Messages}
-	}
-	return errs
-}
 
 // interruptedError reports why a call ended while it was waiting to retry, and the failure
 // of the attempt before.

@@ -81,7 +81,7 @@ func WithAttemptTimeout(limit time.Duration) Option {
 		if limit <= 0 {
 			p.Add("WithAttemptTimeout", "must be given a positive duration")
 		}
-		c.exchange.AttemptTimeout = limit
+		c.engine.AttemptTimeout = limit
 	})
 }
 
@@ -120,7 +120,7 @@ func (p RetryPolicy) validate(problems *arguments.Problems) {
 func WithRetryPolicy(policy RetryPolicy) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		policy.validate(p.In("WithRetryPolicy"))
-		c.exchange.Retry = exchange.RetryPolicy(policy)
+		c.engine.Retry = exchange.RetryPolicy(policy)
 	})
 }
 
@@ -138,7 +138,7 @@ func WithRateLimiter(limiter Limiter) Option {
 		if limiter == nil || arguments.IsNil(limiter) {
 			p.Add("WithRateLimiter", "must be given a rate limiter, not nil")
 		}
-		c.exchange.Limiter = limiter
+		c.engine.Limiter = limiter
 	})
 }
 
@@ -155,7 +155,7 @@ func WithLogger(logger *slog.Logger) Option {
 		case logger.Handler() == nil:
 			p.Add("WithLogger", "must be given a logger from slog.New")
 		}
-		c.exchange.Logger = logger
+		c.engine.Logger = logger
 	})
 }
 
@@ -228,7 +228,7 @@ func WithMaxResponseBytes(limit int64) Option {
 		if limit <= 0 {
 			p.Add("WithMaxResponseBytes", "must be given a positive number")
 		}
-		c.exchange.MaxResponseBytes = min(limit, math.MaxInt64-1) // one more byte is read, to detect a larger response
+		c.engine.MaxResponseBytes = min(limit, math.MaxInt64-1) // one more byte is read, to detect a larger response
 	})
 }
 
@@ -250,7 +250,7 @@ func WithKeySource(source func(context.Context) (string, error)) Option {
 		if source == nil {
 			p.Add("WithKeySource", "must be given a key source, not nil")
 		}
-		c.exchange.Key, c.exchange.KeyRotates = source, true
+		c.engine.Key, c.engine.KeyRotates = source, true
 	})
 }
 
@@ -370,7 +370,7 @@ func (s requestSettings) changed(opts []RequestOption, p *arguments.Problems) re
 // core is the configured client. It does not change after NewClient. It is referenced by a
 // pointer, since fmt does not follow a pointer within a struct that it prints.
 type core struct {
-	exchange   exchange.Config
+	engine     exchange.Config
 	guards     []func(context.Context, *Prepared) error
 	hooks      []Hooks
 	callInfo   CallInfo // of every call, for hooks
@@ -393,7 +393,7 @@ const (
 
 // build completes the client.
 func (c *config) build(baseURL, apiKey string, p *arguments.Problems) *core {
-	x := &c.exchange
+	x := &c.engine
 	x.BaseURL = c.checkBaseURL(baseURL, p)
 	c.callInfo = callInfoOf(x.BaseURL)
 	switch {
@@ -414,7 +414,7 @@ func (c *config) build(baseURL, apiKey string, p *arguments.Problems) *core {
 
 // buildHTTP completes the HTTP client.
 func (c *config) buildHTTP() {
-	x := &c.exchange
+	x := &c.engine
 	if c.client != nil {
 		x.HTTP = *c.client
 	}

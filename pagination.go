@@ -177,13 +177,13 @@ type fetched[T any] struct {
 // fetch fetches the page at cursor into buffer. A range passes a guard for its next cursor.
 func (l list[T, M]) fetch(ctx context.Context, cursor string, buffer []T, guard *cursorGuard) (f fetched[T]) {
 	call := l.core.begin(ctx, l.op, l.opts)
-	defer call.end()
+	defer call.finish()
 	query := l.query
 	query.Cursor = cursor
 	rows := &pageReader[T, M]{perPage: query.PerPage, items: buffer[:0]}
 	call.exchange.Rows = rows
 	call.exchange.Query = query.encode(!call.settings.withoutValidation, &call.problems)
-	response, err := call.send()
+	response, err := call.perform()
 	f.page, f.err = &Page[T]{Cursor: cursor, Items: rows.items, Meta: rows.meta(), Response: response}, err
 	if err == nil && guard != nil {
 		f.next, f.cursorErr = guard.next(f.page.Meta, len(f.page.Items), response)

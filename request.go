@@ -93,10 +93,10 @@ func (c *core) accepts(params params, opts []RequestOption) bool {
 func (c *core) send(ctx context.Context, op *service.Operation, params params, accept func(json.RawMessage) error,
 	opts []RequestOption) (*Response, error) {
 	call := c.begin(ctx, op, opts)
-	defer call.end()
+	defer call.finish()
 	call.exchange.Accept = accept
 	call.exchange.Body = encode(params, !call.settings.withoutValidation, &call.problems)
-	return call.send()
+	return call.perform()
 }
 
 // call is one call in progress: its arguments, its guards, the exchange with the service,
@@ -114,7 +114,7 @@ type call struct {
 	err      error
 }
 
-// begin begins a call. [call.end] must be deferred, since the caller's own code can panic: a
+// begin begins a call. [call.finish] must be deferred, since the caller's own code can panic: a
 // transport, a guard, or the MarshalJSON of a value.
 func (c *core) begin(ctx context.Context, op *service.Operation, opts []RequestOption) *call {
 	r := &call{core: c, start: time.Now()}
@@ -123,7 +123,7 @@ func (c *core) begin(ctx context.Context, op *service.Operation, opts []RequestO
 	}
 	r.settings = c.perRequest.with(opts, &r.problems)
 	x, s := &r.exchange, &r.settings
-	x.Config, x.Operation, x.Context = &c.exchange, op, ctx
+	x.Config, x.Operation, x.Context = &c.engine, op, ctx
 	x.SetHeaders, x.RepeatableSend, x.WithoutRetries, x.NotAfter = s.setHeaders, s.repeatableSend, s.withoutRetries, s.notAfter
 	if c.hooks != nil {
 		r.observer = newObserver(c.hooks, c.callInfo, op)
@@ -132,8 +132,8 @@ func (c *core) begin(ctx context.Context, op *service.Operation, opts []RequestO
 	return r
 }
 
-// send sends the request, unless an argument is invalid or a guard refuses it.
-func (c *call) send() (*Response, error) {
+// perform sends the request, unless an argument is invalid or a guard refuses it.
+func (c *call) perform() (*Response, error) {
 	op := c.exchange.Operation
 	err := validationError(op.Name, &c.problems, NextFixRequest)
 	if err == nil {
@@ -141,7 +141,7 @@ func (c *call) send() (*Response, error) {
 	}
 	if err == nil {
 		c.outcome = c.exchange.Send()
-		err = newError(op, c.outcome, c.core.exchange.BaseURL)
+		err = newError(op, c.outcome, c.core.engine.BaseURL)
 	}
 	c.returned, c.err = true, err
 	if err != nil {
@@ -187,8 +187,8 @@ func (c *call) hasEnded(err error) bool {
 	return ended != nil && (errors.Is(err, ended) || reflect.ValueOf(cause).Comparable() && errors.Is(err, cause))
 }
 
-// end ends the call, and calls the CallDone hooks.
-func (c *call) end() {
+// finish ends the call, and calls the CallDone hooks.
+func (c *call) finish() {
 	c.exchange.End()
 	if c.observer == nil {
 		return

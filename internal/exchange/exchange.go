@@ -82,7 +82,7 @@ func (x *Exchange) Send() *Outcome {
 	x.delivery = DeliveryNotSent
 	if err := x.prepare(); err != nil {
 		x.outcome = Outcome{Stage: NoResponse, Err: redact.WithoutURL(err), Reason: ReasonOther, failure: badRequest}
-		return x.complete()
+		return x.describe(&x.outcome)
 	}
 	x.http = http.Client{Transport: x, CheckRedirect: x.Config.HTTP.CheckRedirect, Jar: x.Config.HTTP.Jar}
 	x.retry = retryablehttp.Client{
@@ -98,7 +98,7 @@ func (x *Exchange) Send() *Outcome {
 		err := contextError(x.Context)
 		x.outcome = x.without(&obstacle{err, x.outcome.failure, ContextReason(err)})
 	}
-	return x.complete()
+	return x.describe(&x.outcome)
 }
 
 // End ends the last attempt. It must be deferred, since the caller's own transport can
@@ -122,14 +122,10 @@ func (x *Exchange) Progress() (attempts int, delivery Delivery) {
 	return x.attempts, x.delivery
 }
 
-// complete adds what is known about the whole call to the outcome.
-func (x *Exchange) complete() *Outcome {
-	x.describe(&x.outcome)
-	return &x.outcome
-}
-
-func (x *Exchange) describe(o *Outcome) {
+// describe adds what is known about the whole call to an outcome.
+func (x *Exchange) describe(o *Outcome) *Outcome {
 	o.Attempts, o.Delivery, o.Step = x.attempts, x.delivery, x.step(o.failure)
+	return o
 }
 
 // without returns the outcome of a call that an obstacle ended before its next attempt.
@@ -137,8 +133,7 @@ func (x *Exchange) without(o *obstacle) Outcome {
 	outcome := Outcome{Stage: NoResponse, Err: o.err, Delivery: DeliveryNotSent, Reason: o.reason, failure: o.failure}
 	if x.outcome.Stage != None { // the last attempt failed
 		before := x.outcome
-		x.describe(&before)
-		outcome.Earlier = &before
+		outcome.Earlier = x.describe(&before)
 	}
 	return outcome
 }

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -27,14 +28,8 @@ func (l TimeLimit) Earliest(other TimeLimit) TimeLimit {
 	case other == TimeLimit{}:
 		return l
 	}
+	earliest := func(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 	return TimeLimit{wall: earliest(l.wall, other.wall), monotonic: earliest(l.monotonic, other.monotonic)}
-}
-
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // passed reports whether no request may begin now.

@@ -24,7 +24,7 @@ type ErrorBody struct {
 
 // Field is what an error response says about one field of the request.
 type Field struct {
-	Path     string
+	Field    string // its path
 	Messages []string
 }
 
@@ -49,7 +49,7 @@ func (c *ErrorBody) joinMessages() {
 func (c *ErrorBody) Rewrite(text func(string) string) {
 	c.Code, c.Message = text(c.Code), text(c.Message)
 	for i, field := range c.Fields {
-		c.Fields[i].Path = text(field.Path)
+		c.Fields[i].Field = text(field.Field)
 		for j, message := range field.Messages {
 			field.Messages[j] = text(message)
 		}
@@ -347,11 +347,11 @@ func (c *ErrorBody) addMessage(field, message string) {
 		c.Message = message
 	case field == "":
 		c.more = append(c.more, message)
-	case len(c.Fields) > 0 && c.Fields[len(c.Fields)-1].Path == field:
+	case len(c.Fields) > 0 && c.Fields[len(c.Fields)-1].Field == field:
 		last := &c.Fields[len(c.Fields)-1]
 		last.Messages = c.addTo(last.Messages, message)
 	default:
-		c.Fields = append(c.Fields, Field{Path: field, Messages: c.addTo(nil, message)})
+		c.Fields = append(c.Fields, Field{Field: field, Messages: c.addTo(nil, message)})
 	}
 }
 
