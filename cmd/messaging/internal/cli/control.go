@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -32,11 +33,8 @@ import (
 // remoteFlags name a running sandbox.
 type remoteFlags struct{ url string }
 
-// addUI adds the flag that names a running sandbox.
-func addUI(cmd *cobra.Command) *remoteFlags {
-	flags := new(remoteFlags)
-	cmd.Flags().StringVar(&flags.url, "ui", "", "`URL` of the inspector; default $"+remote.URLVariable+", else "+remote.DefaultURL)
-	return flags
+func (flags *remoteFlags) add(set *pflag.FlagSet) {
+	set.StringVar(&flags.url, "ui", "", "`URL` of the inspector; default $"+remote.URLVariable+", else "+remote.DefaultURL)
 }
 
 func (flags *remoteFlags) sandbox() (*remote.Sandbox, error) {
@@ -62,67 +60,53 @@ func printNumber(cmd *cobra.Command, response []byte, member string) error {
 	return err
 }
 
-func newMark() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "mark [NAME]",
-		Short: "Make wait ignore earlier requests, and print the number of the last one",
-		Long: `Wait looks only at the requests after the last mark. The list of requests shows where
+func newMark(s *settings) *cobra.Command {
+	var ui remoteFlags
+	return s.reading("mark [NAME]", "Make wait ignore earlier requests, and print the number of the last one",
+		`Wait looks only at the requests after the last mark. The list of requests shows where
 each mark was set, and its name, and "mark:NAME" finds the requests after it, until the
 next mark.`,
-		Example: `  messaging sandbox mark
+		`  messaging sandbox mark
   messaging sandbox mark checkout && go test ./... && messaging sandbox wait op:trigger`,
-		Args: cobra.MaximumNArgs(1),
-	}
-	flags := addUI(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		body, err := flags.call(cmd.Context(), http.MethodPost, "/api/mark", map[string]string{"name": strings.Join(args, "")})
-		if err != nil {
-			return err
-		}
-		return printNumber(cmd, body, "number")
-	}
-	return cmd
+		cobra.MaximumNArgs(1), ui.add, func(c call) error {
+			body, err := ui.call(c.ctx, http.MethodPost, "/api/mark", map[string]string{"name": strings.Join(c.args, "")})
+			if err != nil {
+				return err
+			}
+			return printNumber(c.cmd, body, "number")
+		})
 }
 
 func newReset(s *settings) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "reset [all|history|faults]",
-		Short: "Reset the sandbox: restore the seed, clear the history and the faults",
-		Example: `  messaging sandbox reset
+	var ui remoteFlags
+	cmd := s.reading("reset [all|history|faults]", "Reset the sandbox: restore the seed, clear the history and the faults", "",
+		`  messaging sandbox reset
   messaging sandbox reset faults`,
-		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: []string{"all", "history", "faults"},
-	}
-	flags := addUI(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		what := cmp.Or(strings.Join(args, ""), "all")
-		_, err := flags.call(cmd.Context(), http.MethodPost, "/api/reset?what="+url.QueryEscape(what), nil)
-		if err == nil {
-			s.printer.Note("reset: %s", what)
-		}
-		return err
-	}
+		cobra.MaximumNArgs(1), ui.add, func(c call) error {
+			what := cmp.Or(strings.Join(c.args, ""), "all")
+			_, err := ui.call(c.ctx, http.MethodPost, "/api/reset?what="+url.QueryEscape(what), nil)
+			if err == nil {
+				s.printer.Note("reset: %s", what)
+			}
+			return err
+		})
+	cmd.ValidArgs = []string{"all", "history", "faults"}
 	return cmd
 }
 
-func newDump() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "dump",
-		Short: "Print " + records.Names("and") + " as a seed",
-		Example: `  messaging sandbox dump >seed.json
+func newDump(s *settings) *cobra.Command {
+	var ui remoteFlags
+	return s.reading("dump", "Print "+records.Names("and")+" as a seed", "",
+		`  messaging sandbox dump >seed.json
   messaging sandbox --seed seed.json`,
-		Args: cobra.NoArgs,
-	}
-	flags := addUI(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		body, err := flags.call(cmd.Context(), http.MethodGet, "/api/dump", nil)
-		if err != nil {
+		nil, ui.add, func(c call) error {
+			body, err := ui.call(c.ctx, http.MethodGet, "/api/dump", nil)
+			if err != nil {
+				return err
+			}
+			_, err = s.stdout.Write(body)
 			return err
-		}
-		_, err = cmd.OutOrStdout().Write(body)
-		return err
-	}
-	return cmd
+		})
 }
 
 // variableNames are those of the variables that point a program at a sandbox.
@@ -151,7 +135,8 @@ fails: otherwise, a program would use those of an earlier environment.`,
   messaging sandbox env --ui http://127.0.0.1:9000`,
 		Args: cobra.NoArgs,
 	}
-	flags := addUI(cmd)
+	var ui remoteFlags
+	ui.add(cmd.Flags())
 	cmd.Flags().StringVar(&name, "shell", "posix", "`language` of the output: posix or powershell")
 	_ = cmd.RegisterFlagCompletionFunc("shell", // the flag exists
 		cobra.FixedCompletions([]string{"posix", "powershell"}, cobra.ShellCompDirectiveNoFileComp))
@@ -160,7 +145,7 @@ fails: otherwise, a program would use those of an earlier environment.`,
 		if !ok {
 			return exit.With(exit.Usage, "--shell: %q must be posix or powershell", name)
 		}
-		values, err := askForVariables(cmd, flags)
+		values, err := askForVariables(cmd, &ui)
 		if err != nil {
 			if _, unwritten := fmt.Fprintln(cmd.OutOrStdout(), form.unset); unwritten != nil {
 				return unwritten
@@ -217,7 +202,9 @@ func newFault(s *settings) *cobra.Command {
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: fake.FaultKinds,
 	}
-	remote, f := addUI(cmd), cmd.Flags()
+	var ui remoteFlags
+	f := cmd.Flags()
+	ui.add(f)
 	f.StringVar(&rule.Op, "op", "", "`operation` whose requests fail (default any)")
 	f.IntVar(&rule.Skip, "skip", 0, "how many requests to let through first")
 	f.IntVar(&rule.Count, "count", 1, "how many requests fail; 0 means no limit")
@@ -229,30 +216,27 @@ func newFault(s *settings) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("op", completeOp) // the flag exists
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		rule.Fault.Kind, rule.Fault.After = strings.ReplaceAll(args[0], "-", "_"), fake.Duration(after)
-		body, err := remote.call(cmd.Context(), http.MethodPost, "/api/faults", rule)
+		body, err := ui.call(cmd.Context(), http.MethodPost, "/api/faults", rule)
 		if err != nil {
 			return withFlag(err)
 		}
 		return printNumber(cmd, body, "id")
 	}
-	cmd.AddCommand(newOutage(), newFaultList(s), newFaultRemove())
+	cmd.AddCommand(newOutage(s), newFaultList(s), newFaultRemove(s))
 	return cmd
 }
 
-func newOutage() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "outage",
-		Short:   "Close the port of the service, so that nothing arrives",
-		Example: "  messaging sandbox fault outage --for 10s",
-		Args:    cobra.NoArgs,
-	}
-	remote := addUI(cmd)
-	lasting := cmd.Flags().Duration("for", 10*time.Second, "how long")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		_, err := remote.call(cmd.Context(), http.MethodPost, "/api/outage", map[string]string{"for": lasting.String()})
-		return withFlag(err)
-	}
-	return cmd
+func newOutage(s *settings) *cobra.Command {
+	var ui remoteFlags
+	var lasting time.Duration
+	return s.reading("outage", "Close the port of the service, so that nothing arrives", "", "  messaging sandbox fault outage --for 10s", nil,
+		func(f *pflag.FlagSet) {
+			ui.add(f)
+			f.DurationVar(&lasting, "for", 10*time.Second, "how long")
+		}, func(c call) error {
+			_, err := ui.call(c.ctx, http.MethodPost, "/api/outage", map[string]string{"for": lasting.String()})
+			return withFlag(err)
+		})
 }
 
 // completeOp completes the names of operations in a shell.
@@ -291,17 +275,18 @@ var ruleTable = output.Table[sandbox.ActiveRule]{
 }
 
 func newFaultList(s *settings) *cobra.Command {
-	var remote *remoteFlags
-	cmd := list[sandbox.ActiveRule]{
+	var ui remoteFlags
+	return list[sandbox.ActiveRule]{
 		use: "list", short: "List the rules",
 		example: "  messaging sandbox fault list",
+		flags:   ui.add,
 		table:   ruleTable,
 		rows: func(c call) iter.Seq2[sandbox.ActiveRule, error] {
 			var faults struct {
 				Items  []sandbox.ActiveRule
 				Outage *time.Time `json:"outage_until"`
 			}
-			body, err := remote.call(c.ctx, http.MethodGet, "/api/faults", nil)
+			body, err := ui.call(c.ctx, http.MethodGet, "/api/faults", nil)
 			if err == nil {
 				err = json.Unmarshal(body, &faults)
 			}
@@ -311,27 +296,15 @@ func newFaultList(s *settings) *cobra.Command {
 			return ofSlice(faults.Items, err)
 		},
 	}.command(s)
-	remote = addUI(cmd)
-	return cmd
 }
 
-func newFaultRemove() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "remove ID",
-		Short:   "Remove a rule",
-		Example: "  messaging sandbox fault remove 1",
-		Args:    cobra.ExactArgs(1),
-	}
-	flags := addUI(cmd)
-	var id int
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if _, err := fmt.Sscan(args[0], &id); err != nil {
-			return exit.With(exit.Usage, "the ID must be a number, not %q", args[0])
-		}
-		_, err := flags.call(cmd.Context(), http.MethodDelete, fmt.Sprintf("/api/faults/%d", id), nil)
-		return err
-	}
-	return cmd
+func newFaultRemove(s *settings) *cobra.Command {
+	var ui remoteFlags
+	return s.reading("remove ID", "Remove a rule", "", "  messaging sandbox fault remove 1", cobra.ExactArgs(1), ui.add,
+		func(c call) error {
+			_, err := ui.call(c.ctx, http.MethodDelete, "/api/faults/"+url.PathEscape(c.args[0]), nil)
+			return err
+		})
 }
 
 func newWait(s *settings) *cobra.Command {
@@ -360,7 +333,8 @@ With a ! before it, a term must not match; a - would begin a flag.`,
   curl "$MESSAGING_SANDBOX_URL/api/requests/$n"               # with both bodies
   messaging sandbox wait op:trigger --after "$n"              # the next one`, service.TriggerEvent.Name),
 	}
-	remote := addUI(cmd)
+	var ui remoteFlags
+	ui.add(cmd.Flags())
 	cmd.Flags().StringVar(&flags.after, "after", "", "only requests with a higher `number`; or start (default: the last mark or reset)")
 	cmd.Flags().IntVar(&flags.count, "count", 1, "print {\"items\": […]} with this `number` of requests; 0 expects none")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 10*time.Second, "how long to wait, at most 60s")
@@ -370,7 +344,7 @@ With a ! before it, a term must not match; a - would begin a flag.`,
 		if err != nil {
 			return err
 		}
-		body, err := remote.call(cmd.Context(), http.MethodGet, "/api/wait?"+query.Encode(), nil)
+		body, err := ui.call(cmd.Context(), http.MethodGet, "/api/wait?"+query.Encode(), nil)
 		if err != nil {
 			return err
 		}

@@ -75,7 +75,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
 		"`file` with the token for --listen; default: that of $"+remote.TokenVariable+", or a new one")
 	f.StringSliceVar(&flags.allowHosts, "allow-host", nil,
 		"accept this host `name` too, such as that of a container; NAME:PORT if its port differs")
-	cmd.AddCommand(newEnv(), newReset(s), newFault(s), newMark(), newWait(s), newDump())
+	cmd.AddCommand(newEnv(), newReset(s), newFault(s), newMark(s), newWait(s), newDump(s))
 	return cmd
 }
 

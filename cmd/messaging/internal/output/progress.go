@@ -17,12 +17,14 @@ func (c Counts) done() int { return c.OK + c.Failed + c.Unknown + c.Skipped }
 // Progress shows how far a long run is: in place on a terminal, else as a line every ten
 // seconds.
 type Progress struct {
+	p     *Printer
 	total int // 0 if it is not known
 	began time.Time
-	stop  func()
 
-	mu     sync.Mutex
-	counts Counts
+	mu      sync.Mutex
+	counts  Counts
+	shown   time.Time
+	stopped bool
 }
 
 // How often the progress is written to a terminal, and elsewhere.
@@ -34,59 +36,47 @@ const (
 // NewProgress starts to show progress toward total, or toward no known end if total is 0.
 // The caller must call Stop.
 func (p *Printer) NewProgress(total int) *Progress {
-	g := &Progress{total: total, began: time.Now(), stop: func() {}}
-	show := func(form string) {
-		if text := g.current(); text != "" {
-			_, _ = fmt.Fprintf(p.Err, form, text) // there is nowhere else to report it
-		}
-	}
-	switch {
-	case p.Quiet:
-	case p.errTTY:
-		// The line is as wide as the terminal is now, so that it covers the one before.
-		inPlace := func() string { return fmt.Sprintf("\r%%-%d.%[1]ds", terminalWidth(p.Err)-1) }
-		stop := every(refresh, func() { show(inPlace()) })
-		g.stop = func() { stop(); show(inPlace() + "\n") }
-	default:
-		g.stop = every(period, func() { show("%s\n") })
-	}
-	return g
+	return &Progress{p: p, total: total, began: time.Now(), shown: time.Now()}
 }
 
-// every calls do each period, until the function that it returns is called.
-func every(period time.Duration, do func()) (stop func()) {
-	ended, finished := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(finished)
-		ticker := time.NewTicker(period)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ended:
-				return
-			case <-ticker.C:
-				do()
-			}
-		}
-	}()
-	return sync.OnceFunc(func() { close(ended); <-finished })
-}
-
-// Set sets the counts.
+// Set sets the counts, and shows them now and then.
 func (g *Progress) Set(c Counts) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.counts = c
+	if age := time.Since(g.shown); age >= period || g.p.errTTY && age >= refresh {
+		g.show("")
+	}
 }
 
-// Stop shows the last counts, and ends.
-func (g *Progress) Stop() { g.stop() }
+// Stop shows the last counts on a terminal, once.
+func (g *Progress) Stop() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.p.errTTY && !g.stopped {
+		g.show("\n")
+	}
+	g.stopped = true
+}
+
+func (g *Progress) show(end string) {
+	text := g.current()
+	if g.p.Quiet || text == "" {
+		return
+	}
+	g.shown = time.Now()
+	if g.p.errTTY { // as wide as the terminal is now, so that it covers the line before
+		width := terminalWidth(g.p.Err) - 1
+		text = fmt.Sprintf("\r%-*.*s", width, width, text)
+	} else {
+		end = "\n"
+	}
+	_, _ = fmt.Fprint(g.p.Err, text+end) // there is nowhere else to report it
+}
 
 // current returns the progress in words, or "" before there is any.
 func (g *Progress) current() string {
-	g.mu.Lock()
 	counts := g.counts
-	g.mu.Unlock()
 	done, passed := counts.done(), time.Since(g.began)
 	if done == 0 {
 		return ""
