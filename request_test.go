@@ -1,7 +1,6 @@
 package messaging_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -181,16 +180,6 @@ func TestLoggerRecords(t *testing.T) {
 			}
 		})
 	}
-}
-
-func getByEmail(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
-	_, err := client.Customers.GetByEmail(ctx, scripted.PersonalEmail, opts...)
-	return err
-}
-
-func getByID(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
-	_, err := client.Customers.Get(ctx, "ada.canary.example", opts...)
-	return err
 }
 
 func textsOf(err error) []string {
