@@ -66,7 +66,6 @@ func IsServed(name string) bool {
 type rules struct {
 	mu     sync.Mutex // protects the following fields
 	active []ActiveRule
-	usedUp []ActiveRule // the latest ones
 	lastID int
 }
 
@@ -92,7 +91,7 @@ func (all *rules) RemoveRule(id int) bool {
 func (all *rules) RemoveRules() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.active, all.usedUp = nil, nil
+	all.active = nil
 }
 
 // Rules returns the active rules, in the order in which they apply.
@@ -102,17 +101,9 @@ func (all *rules) Rules() []ActiveRule {
 	return slices.Clone(all.active)
 }
 
-// UsedUp returns the latest five rules that have failed as many requests as they were to.
-func (all *rules) UsedUp() []ActiveRule {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return slices.Clone(all.usedUp)
-}
-
 // NextFault returns the fault of the next request of an operation, and counts it. A client
 // can take it before it sends the request, which then has it by [WithFault].
 func (all *rules) NextFault(op string) Fault {
-	const kept = 5
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for i := range all.active {
@@ -122,7 +113,6 @@ func (all *rules) NextFault(op string) Fault {
 		}
 		fault := r.Fault
 		if r.Failed == r.Count {
-			all.usedUp = append(all.usedUp[max(0, len(all.usedUp)+1-kept):], *r)
 			all.active = slices.Delete(all.active, i, i+1)
 		}
 		return fault

@@ -90,22 +90,6 @@ func TestRulesCanBeReadBackAndRemoved(t *testing.T) {
 	assert.Equal(t, second+1, s.AddRule(slow), "ids do not restart")
 }
 
-func TestTheLatestRulesThatAreUsedUpCanBeReadBack(t *testing.T) {
-	s := serve(t, fake.Config{})
-	for range 7 {
-		s.AddRule(once(always(500).Fault))
-	}
-	statuses(t, s, 7)
-	var ids []int
-	for _, r := range s.UsedUp() {
-		ids = append(ids, r.ID)
-		assert.Equal(t, 1, r.Failed)
-	}
-	assert.Equal(t, []int{3, 4, 5, 6, 7}, ids)
-	s.RemoveRules()
-	assert.Empty(t, s.UsedUp())
-}
-
 func TestRulesAreNotAppliedToARequestWithAFault(t *testing.T) {
 	s := serve(t, fake.Config{})
 	s.AddRule(once(always(http.StatusBadGateway).Fault))

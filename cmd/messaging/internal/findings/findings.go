@@ -24,7 +24,7 @@ const maxRead = 256 << 10
 
 // Events are the event definitions of the service.
 type Events interface {
-	Event(id string) (messaging.Event, bool)
+	Event(id string) (fake.Event, bool)
 	FirstEvent(name string) (id string) // "" if there is none
 }
 
@@ -210,7 +210,7 @@ func Unknown(e *history.Entry, events Events) map[string]string {
 }
 
 // parameters returns the names of the parameters of a trigger that was carried out whose value matches.
-func parameters(e *history.Entry, events Events, matches func(messaging.EventParameter, json.RawMessage) bool) (names []string) {
+func parameters(e *history.Entry, events Events, matches func(fake.EventParameter, json.RawMessage) bool) (names []string) {
 	if e.Kind != history.Trigger || len(e.Request.Body) > maxRead {
 		return nil
 	}
@@ -227,13 +227,13 @@ func parameters(e *history.Entry, events Events, matches func(messaging.EventPar
 }
 
 func wrongType(e *history.Entry, events Events) string {
-	return about(parameters(e, events, func(p messaging.EventParameter, value json.RawMessage) bool {
+	return about(parameters(e, events, func(p fake.EventParameter, value json.RawMessage) bool {
 		return !IsOfType(p.Type, value) && (!p.Required || !IsBlank(value))
 	}), "sent with another type than that of the parameter. What the service makes of it is not documented.")
 }
 
 func emptyValue(e *history.Entry, events Events) string {
-	return about(parameters(e, events, func(p messaging.EventParameter, value json.RawMessage) bool { return p.Required && IsBlank(value) }),
+	return about(parameters(e, events, func(p fake.EventParameter, value json.RawMessage) bool { return p.Required && IsBlank(value) }),
 		"empty, although the event requires a value.")
 }
 
@@ -244,8 +244,8 @@ func IsBlank(value json.RawMessage) bool {
 }
 
 // IsOfType reports whether a value has the form of a documented type.
-func IsOfType(t messaging.ParameterType, value json.RawMessage) bool {
-	switch t {
+func IsOfType(t string, value json.RawMessage) bool {
+	switch messaging.ParameterType(t) {
 	case messaging.ParameterText, messaging.ParameterTimestamp:
 		return value[0] == '"'
 	case messaging.ParameterNumeric:

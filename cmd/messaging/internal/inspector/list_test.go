@@ -11,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // linesOf returns the numbers of the rows of a list and the names of its marks, in order.
@@ -71,7 +72,7 @@ func TestPagesShowTimesInOneForm(t *testing.T) {
 		"/faults":      "Outage until " + f.box.OutageUntil().In(zone).Format("15:04:05"),
 		"/help":        "in the time zone of the sandbox, HST.",
 		"/customers/1": "",
-		"/events/1":    created(event.Model().(messaging.Event).CreatedAt),
+		"/events/1":    created(event.Model().(fake.Event).CreatedAt),
 		"/messages/1":  created(message.Model().(messaging.TransactionalMessage).CreatedAt),
 	} {
 		page := f.get(path).Body

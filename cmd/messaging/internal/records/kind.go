@@ -68,7 +68,7 @@ type Value interface {
 	Line() Line
 	// Texts returns what a search looks at.
 	Texts() []string
-	// Model returns the record itself: a Customer, a messaging.Event or a
+	// Model returns the record itself: a Customer, a fake.Event or a
 	// messaging.TransactionalMessage.
 	Model() any
 }

@@ -110,7 +110,7 @@ func parseEvent(raw json.RawMessage) (Value, error) {
 type event struct{ *fake.Event }
 
 func (e event) ID() string      { return e.Event.ID }
-func (e event) Model() any      { return through[messaging.Event](e.Event) }
+func (e event) Model() any      { return *e.Event }
 func (e event) Texts() []string { return []string{e.ID(), e.Name, e.Description} }
 func (e event) Line() Line {
 	return Line{e.Name, e.Description, words.Count(len(e.Parameters), "parameter")}

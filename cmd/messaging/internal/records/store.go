@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
@@ -17,12 +16,12 @@ type Store struct {
 	counts  map[*Kind]*atomic.Int64 // the lists of the service are costly to copy
 
 	mu     sync.Mutex
-	events map[string]messaging.Event // by id; an event never changes
+	events map[string]fake.Event // by id; an event never changes
 }
 
 // NewStore returns what the service stores, which must be empty.
 func NewStore(service *fake.Server) *Store {
-	s := &Store{service: service, counts: make(map[*Kind]*atomic.Int64), events: make(map[string]messaging.Event)}
+	s := &Store{service: service, counts: make(map[*Kind]*atomic.Int64), events: make(map[string]fake.Event)}
 	for _, k := range Kinds {
 		s.counts[k] = new(atomic.Int64)
 	}
@@ -46,7 +45,7 @@ func (s *Store) learn(events ...fake.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, event := range events {
-		s.events[event.ID] = through[messaging.Event](event)
+		s.events[event.ID] = event
 	}
 }
 
@@ -61,7 +60,7 @@ func (s *Store) FirstEvent(name string) string {
 }
 
 // Event returns the event with an id.
-func (s *Store) Event(id string) (event messaging.Event, ok bool) {
+func (s *Store) Event(id string) (event fake.Event, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	event, ok = s.events[id]

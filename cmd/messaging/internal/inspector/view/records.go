@@ -51,7 +51,7 @@ func NewRecordDetail(store *history.Store, record records.Record) *RecordDetail 
 		}
 		d.Devices = firstRows(model.Devices)
 		d.More = len(model.Devices) - len(d.Devices)
-	case messaging.Event:
+	case fake.Event:
 		d.Trigger = Snippet{"Trigger it from a shell", postCode(`"$MESSAGING_BASE_URL`+service.TriggerEvent.Path+`"`,
 			`"X-Authorization: $MESSAGING_API_KEY"`, triggerBody(model))}
 	}
@@ -69,11 +69,11 @@ func postCode(url, key, body string) string {
 }
 
 // triggerBody returns the body of a trigger with the parameters of an event.
-func triggerBody(e messaging.Event) string {
+func triggerBody(e fake.Event) string {
 	payload := map[string]any{"email": "ada@example.com"}
 	for _, p := range e.Parameters {
 		payload[p.Name] = map[messaging.ParameterType]any{messaging.ParameterNumeric: 1,
-			messaging.ParameterTimestamp: "2030-01-01T09:00:00Z"}[p.Type]
+			messaging.ParameterTimestamp: "2030-01-01T09:00:00Z"}[messaging.ParameterType(p.Type)]
 		if payload[p.Name] == nil {
 			payload[p.Name] = "text"
 		}

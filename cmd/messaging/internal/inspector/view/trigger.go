@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // parameter is a parameter of an event as a trigger sent it.
@@ -42,8 +42,8 @@ func parameters(e *history.Entry, events findings.Events) (list []parameter) {
 	return list
 }
 
-func newParameter(p messaging.EventParameter, value json.RawMessage, e *history.Entry) parameter {
-	view := parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Value: cut(string(value)), Skipped: e.Skips(p.Name)}
+func newParameter(p fake.EventParameter, value json.RawMessage, e *history.Entry) parameter {
+	view := parameter{Name: p.Name, Type: p.Type, Required: p.Required, Value: cut(string(value)), Skipped: e.Skips(p.Name)}
 	switch {
 	case view.Skipped:
 		view.Tag, view.Corrected = Tag{"warn", "skipped"}, corrected(value)
