@@ -33,9 +33,8 @@ func (s *BroadcastsService) SendPush(ctx context.Context, p PushBroadcastParams,
 	return s.core.send(ctx, service.SendPushBroadcast, &p, nil, opts)
 }
 
-// EmailBroadcastParams describes an email broadcast. SenderEmail, SenderName,
-// Email, Subject, Message, MessageType and To are required. A SenderName or Subject with a
-// line break or a NUL is invalid, even with [WithoutValidation].
+// EmailBroadcastParams describes an email broadcast. SenderEmail, SenderName, Email, Subject,
+// Message, MessageType and To are required. SenderName and Subject must be one line.
 type EmailBroadcastParams struct {
 	SenderEmail string
 	// SenderName is a display name, such as "Acme Billing".
@@ -124,9 +123,7 @@ func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
 // PushBroadcastParams describes a push notification broadcast. Subject, Message
 // and To are required.
 type PushBroadcastParams struct {
-	// Subject must not be blank. A line break or a NUL in it is invalid, even with
-	// [WithoutValidation].
-	Subject string
+	Subject string // one line that is not blank
 	Message string
 	// WhatsAppTemplateID is optional: the service lists it as required, but its own
 	// samples omit it.

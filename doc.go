@@ -152,12 +152,8 @@
 // # Preparing and guarding sends
 //
 // The params of each send have a Prepare method, which checks and encodes the send without
-// sending it. You can show the [Prepared] that it returns, store its operation and its body,
-// and send it later with [ParsePrepared] and [Client.Send], even from another program.
-//
-// A guard (see [WithGuard]) checks every send before it goes out, and can refuse it.
-// [WithAllowOnly] keeps a test system from sending to customers, and [WithMaxRecipients]
-// limits the number of recipients.
+// sending it; see [Prepared]. A guard, such as [WithAllowOnly] for a test system, checks every
+// send before it goes out, and can refuse it; see [WithGuard].
 //
 // # Observability
 //

@@ -195,8 +195,8 @@ type EventListParams struct {
 
 // EventParameter is one value that an event takes when it is triggered.
 type EventParameter struct {
-	// Name is the name of the value in the payload. It cannot be "email" or "customer". A
-	// line break or a NUL in it is invalid, even with [WithoutValidation].
+	// Name is the name of the value in the payload. It cannot be "email" or "customer", or
+	// have a line break or a NUL.
 	Name     string        `json:"name"`
 	Type     ParameterType `json:"type"`
 	Required bool          `json:"required"`
@@ -225,7 +225,7 @@ func (e *EventParameter) UnmarshalJSON(data []byte) error { return unmarshalMode
 // EventCreateParams describes a new event. Every field is required.
 type EventCreateParams struct {
 	// Name must be one line, and must not begin or end with white space, which the service
-	// may remove. This is checked even with [WithoutValidation].
+	// may remove.
 	Name        string
 	Description string
 	// Parameters are the parameters of the event. nil is invalid, since it may be an

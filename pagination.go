@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,26 +100,23 @@ func (q *listQuery) encode(validate bool, p *arguments.Problems) string {
 	return q.string()
 }
 
+// addTooLong adds a problem with the filter that takes most of the query.
 func (q *listQuery) addTooLong(p *arguments.Problems) {
 	problem := fmt.Sprintf("makes the query longer than %d bytes", maxFilterQuery)
 	if q.lookup != "" {
 		p.Add(q.lookup, problem)
 		return
 	}
-	p.Add(q.longestFilter(), problem+": ask for fewer at a time, see slices.Chunk")
+	field := "emails"
+	if len(strings.Join(q.CustomerIDs, ",")) >= len(strings.Join(q.Emails, ",")) {
+		field = "customer_ids"
+	}
+	p.Add(field, problem+": ask for fewer at a time, see slices.Chunk")
 }
 
 func (q *listQuery) string() string {
 	values, _ := query.Values(q) // which fails only for what is no struct
 	return values.Encode()
-}
-
-// longestFilter returns the name of the filter that takes most of the query.
-func (q *listQuery) longestFilter() string {
-	if len(strings.Join(q.CustomerIDs, ",")) >= len(strings.Join(q.Emails, ",")) {
-		return "customer_ids"
-	}
-	return "emails"
 }
 
 func (q *listQuery) checkFilter(p *arguments.Problems, field string, values []string) {
@@ -272,14 +270,10 @@ func (p *pageReader[T, M]) Finish() error {
 }
 
 func (p *pageReader[T, M]) meta() PageMeta {
-	switch {
-	case p.Finish() != nil, p.outer == nil && p.inner == nil:
-		return PageMeta{}
-	case p.outer != nil:
-		return *p.outer
-	default:
-		return *p.inner
+	if meta := cmp.Or(p.outer, p.inner); meta != nil && p.Finish() == nil {
+		return *meta
 	}
+	return PageMeta{}
 }
 
 // readMeta reads a meta object. A null counts as no meta, and so does an empty array, which

@@ -72,19 +72,16 @@ var (
 	errNoObject    = errors.New("messaging: stored request: body is not a JSON object")
 )
 
-// MarshalJSON returns an error, so that a body with personal data is not stored or logged by
-// accident. To store a request, see [ParsePrepared].
+// MarshalJSON returns an error, so that personal data is not stored or logged by accident.
 func (p Prepared) MarshalJSON() ([]byte, error) { return nil, errNoJSON }
 
 // UnmarshalJSON returns an error, like MarshalJSON.
 func (p *Prepared) UnmarshalJSON([]byte) error { return errNoJSON }
 
-// ParsePrepared returns the request with the given operation and body, which another program
-// may have stored. operation is what [Prepared.Operation] returned, and body is what
-// [Prepared.Body] returned. Store the body as text or bytes, and not in a JSON type of a
-// database, which can change it. ParsePrepared copies body. It returns an error for an
-// unknown operation, and for a body that is not a JSON object. The error does not quote the
-// body.
+// ParsePrepared returns the request of which [Prepared.Operation] and [Prepared.Body] have
+// been stored, perhaps by another program. Store the body as text or bytes, and not in a JSON
+// type of a database, which can change it. ParsePrepared copies body. It returns an error for
+// an unknown operation, and for a body that is not a JSON object, which it does not quote.
 func ParsePrepared(operation string, body []byte) (*Prepared, error) {
 	op := service.Named(operation)
 	switch {

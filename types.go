@@ -138,8 +138,7 @@ func (r *recipient) validate(p *arguments.Problems) {
 
 // CustomerParams is a customer in a request. CustomerID or Email is required,
 // whichever identifies customers in your account. The other fields are optional, and
-// empty fields are not sent. A name with a line break or a NUL is invalid, even with
-// [WithoutValidation].
+// empty fields are not sent. A name must be one line.
 type CustomerParams struct {
 	// CustomerID is the customer's id in your own system.
 	CustomerID string `json:"customer_id,omitempty"`
