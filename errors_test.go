@@ -235,11 +235,6 @@ func TestErrorSentinelsWithoutAStatus(t *testing.T) {
 			&unread)
 		assert.Equal(t, scripted.MaxKeptBody, len(unread.Body))
 	})
-	t.Run("wrong arguments here are as wrong as those that the service finds", func(t *testing.T) {
-		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
-		_, err := client.Broadcasts.SendEmail(t.Context(), messaging.EmailBroadcastParams{})
-		assert.ErrorIs(t, err, messaging.ErrValidation)
-	})
 }
 
 func TestErrorsAsFindsEveryType(t *testing.T) {
@@ -286,24 +281,6 @@ func TestErrorsAsFindsEveryType(t *testing.T) {
 			assertCall(t, call, "list customers", http.MethodGet, "/v1/customers")
 		})
 	}
-	t.Run("ValidationError within a PageError", func(t *testing.T) {
-		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
-		_, err := messaging.Collect(client.Customers.All(t.Context(), messaging.CustomerListParams{Emails: []string{""}}))
-		var page *messaging.PageError
-		var invalid *messaging.ValidationError
-		require.ErrorAs(t, err, &page)
-		require.ErrorAs(t, err, &invalid)
-		assert.Equal(t, "list customers", invalid.Op)
-		assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-		assert.Empty(t, transport.Sent)
-	})
-	t.Run("ValidationError of Do", func(t *testing.T) {
-		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
-		_, err := client.Do(t.Context(), messaging.Request{Op: "list tags"})
-		var invalid *messaging.ValidationError
-		require.ErrorAs(t, err, &invalid)
-		assert.Equal(t, "list tags", invalid.Op)
-	})
 }
 
 // rangeFrom walks over customers from the given cursor on.

@@ -360,28 +360,6 @@ func ExampleEventsService_Ensure() {
 	// 00000000-0000-4000-8000-000000000001
 }
 
-func ExampleEventsService_GetByName() {
-	service, err := messagingtest.Start()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer service.Close()
-	service.AddEvents(messaging.Event{ID: "event-1", Name: "order shipped"})
-	ctx, client := context.Background(), service.Client()
-
-	event, err := client.Events.GetByName(ctx, "order shipped")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(event.ID)
-
-	_, err = client.Events.GetByName(ctx, "order lost")
-	fmt.Println(errors.Is(err, messaging.ErrEventNotFound))
-	// Output:
-	// event-1
-	// true
-}
-
 // A send can be prepared in one place, shown, stored, and sent in another place.
 func ExampleClient_Send() {
 	service, err := messagingtest.Start()

@@ -17,7 +17,6 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
-	"github.com/messaging-go/messaging/internal/service"
 )
 
 func TestPreparedIsTheRequestThatTheMethodSends(t *testing.T) {
@@ -45,13 +44,6 @@ func TestPreparedIsTheRequestThatTheMethodSends(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestPreparedExistsForEverySend(t *testing.T) {
-	for op := range service.Sends() {
-		_, err := messaging.ParsePrepared(op.Name, []byte("{}"))
-		assert.NoError(t, err, "%q cannot be prepared: declare it in the root with declareSend, beside its params", op.Name)
 	}
 }
 
