@@ -38,13 +38,12 @@ func NewOverview(store *history.Store, query string, q history.Query) *Overview 
 	case len(entries) == 1:
 		v.Which = "One request"
 	}
-	deliveries, codes, tags := make(map[messaging.Delivery]int), make(map[string]int), make(map[string]Tag)
+	deliveries, codes := make(map[messaging.Delivery]int), make(map[string]int)
 	for _, e := range entries {
 		delivery, _ := e.Delivery()
 		deliveries[delivery]++
 		for _, n := range e.Notes() {
 			codes[n.Code]++
-			tags[n.Code] = noteTag(e, n)
 		}
 	}
 	href := func(term string) string { return "/" + QueryString("q", withTerm(query, term)) }
@@ -57,11 +56,7 @@ func NewOverview(store *history.Store, query string, q history.Query) *Overview 
 	}
 	for _, rule := range findings.Rules {
 		if n := codes[rule.ID]; n > 0 {
-			t := tags[rule.ID]
-			if rule.ID == "skipped" {
-				t.Text = rule.ID
-			}
-			v.Findings = append(v.Findings, found{t, rule.Text, n, href("has:" + rule.ID)})
+			v.Findings = append(v.Findings, found{ruleTag(rule.ID), rule.Text, n, href("has:" + rule.ID)})
 		}
 	}
 	return v

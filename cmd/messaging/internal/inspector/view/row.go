@@ -112,7 +112,11 @@ func operation(e *history.Entry) string {
 // badges are what the rules found, and whether the request is a replay.
 func badges(e *history.Entry) (list []Tag) {
 	for _, n := range e.Notes() {
-		list = append(list, noteTag(e, n))
+		t := ruleTag(n.Code)
+		if n.Code == "skipped" {
+			t.Text = fmt.Sprintf("%d skipped", len(e.Skipped))
+		}
+		list = append(list, t)
 	}
 	return append(list, replayTag(e)...)
 }
@@ -124,19 +128,17 @@ func replayTag(e *history.Entry) []Tag {
 	return []Tag{{"", fmt.Sprintf("replay of %d", e.ReplayOf)}}
 }
 
-// noteTag is a note in a few words.
-func noteTag(e *history.Entry, n history.Note) Tag {
-	switch n.Code {
+// ruleTag is what a rule finds, in a few words.
+func ruleTag(id string) Tag {
+	switch id {
 	case "foreign_key":
 		return Tag{"bad", "wrong key"}
-	case "skipped":
-		return Tag{"warn", fmt.Sprintf("%d skipped", len(e.Skipped))}
 	case "duplicate":
 		return Tag{"warn", "duplicate?"}
 	case "sdk_refuses":
 		return Tag{"warn", "the SDK refuses it"}
 	}
-	return Tag{"warn", strings.ReplaceAll(n.Code, "_", " ")}
+	return Tag{"warn", strings.ReplaceAll(id, "_", " ")}
 }
 
 // failure returns why a request failed, in a line.
