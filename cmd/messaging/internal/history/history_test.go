@@ -225,6 +225,27 @@ func TestWaitFindsTheFirstMatchAfterANumber(t *testing.T) {
 	}
 }
 
+func TestWaitSeesEachEntryOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := filled(100, 1)
+		done := make(chan []int)
+		go func() {
+			var seen []int
+			err := s.Wait(t.Context(), history.Query{}, 0, func(e *history.Entry) bool {
+				seen = append(seen, e.Number)
+				return len(seen) < 3
+			})
+			assert.NoError(t, err)
+			done <- seen
+		}()
+		for number := 2; number <= 3; number++ {
+			synctest.Wait()
+			s.Add(exchange(number))
+		}
+		assert.Equal(t, []int{1, 2, 3}, <-done)
+	})
+}
+
 func TestFindHasPagesAndCountCountsThemAll(t *testing.T) {
 	s := filled(100, 10)
 	var all []int
