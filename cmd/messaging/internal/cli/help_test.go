@@ -163,15 +163,11 @@ func TestReadmeShowsWhatTheSandboxPrints(t *testing.T) {
 
 // TestReadmeRuns runs the blocks for a shell that need nothing but a sandbox.
 func TestReadmeRuns(t *testing.T) {
-	for _, section := range []string{"## Export\n"} {
-		_, rest, _ := strings.Cut(readme(t), section)
-		_, rest, _ = strings.Cut(rest, "```sh\n")
-		block, _, _ := strings.Cut(rest, "```")
-		cmd := newOperator(t).command()
-		cmd.Path, cmd.Args = "/bin/bash", []string{"bash", "-euc", block}
-		text, err := cmd.CombinedOutput()
-		assert.NoError(t, err, "%s", text)
-	}
+	_, rest, _ := strings.Cut(readme(t), "## Export\n")
+	_, rest, _ = strings.Cut(rest, "```sh\n")
+	block, _, _ := strings.Cut(rest, "```")
+	text, code := newOperator(t).shell("set -eu\n" + block)
+	assert.Zero(t, code, text)
 }
 
 func readme(t *testing.T) string {

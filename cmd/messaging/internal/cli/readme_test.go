@@ -83,9 +83,7 @@ func record(o *operator) string {
 }
 
 func TestReadmeShowsARunThatWasRecorded(t *testing.T) {
-	data, err := os.ReadFile(readmeFile)
-	require.NoError(t, err)
-	readme := string(data)
+	readme := readme(t)
 	o := newOperator(t)
 	_, rest, _ := strings.Cut(readme, "messaging sandbox --seed demo          # in another shell\n")
 	setup, _, _ := strings.Cut(rest, "```")
