@@ -86,12 +86,11 @@ type ListService struct {
 
 	mu      sync.Mutex
 	cursors []string
-	asked   chan string // the same cursors, as they come
 }
 
 // NewListService returns a service for the pages of a list.
 func NewListService(list List, pages Pages) *ListService {
-	return &ListService{Pages: pages, list: list, asked: make(chan string, maxRequests)}
+	return &ListService{Pages: pages, list: list}
 }
 
 // ServeHTTP responds with the page at the cursor of the request, or with 404.
@@ -105,7 +104,6 @@ func (s *ListService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusLoopDetected)
 		return
 	}
-	s.asked <- cursor
 	page, known := s.Pages[cursor]
 	if !known {
 		w.WriteHeader(http.StatusNotFound)
@@ -134,16 +132,6 @@ func (s *ListService) Cursors() []string {
 // WaitFor returns when the service was asked for the page at a cursor.
 func (s *ListService) WaitFor(tb testing.TB, cursor string) {
 	tb.Helper()
-	limit := time.NewTimer(5 * time.Second)
-	defer limit.Stop()
-	for {
-		select {
-		case asked := <-s.asked:
-			if asked == cursor {
-				return
-			}
-		case <-limit.C:
-			require.FailNow(tb, "the page was never asked for", "cursor %q; asked: %q", cursor, s.Cursors())
-		}
-	}
+	asked := func() bool { return slices.Contains(s.Cursors(), cursor) }
+	require.Eventually(tb, asked, 5*time.Second, time.Millisecond, "the page at %q was never asked for", cursor)
 }
