@@ -86,10 +86,11 @@ func (x *Exchange) Send() *Outcome {
 	}
 	x.http = http.Client{Transport: x, CheckRedirect: x.Config.HTTP.CheckRedirect, Jar: x.Config.HTTP.Jar}
 	x.retry = retryablehttp.Client{
-		HTTPClient:   &x.http,
-		RetryMax:     x.maxAttempts() - 1,
-		CheckRetry:   x.checkRetry,
-		Backoff:      exactWait,
+		HTTPClient: &x.http,
+		RetryMax:   x.maxAttempts() - 1,
+		CheckRetry: x.checkRetry,
+		// The wait is the one that checkRetry decided on.
+		Backoff:      func(decided, _ time.Duration, _ int, _ *http.Response) time.Duration { return decided },
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 	// checkRetry has already recorded the outcome, and closed the body.
@@ -337,9 +338,6 @@ func (x *Exchange) findsAnotherKey() bool {
 	x.nextKey = key
 	return true
 }
-
-// exactWait is a backoff that returns the wait that checkRetry decided on.
-func exactWait(decided, _ time.Duration, _ int, _ *http.Response) time.Duration { return decided }
 
 func closeBody(resp *http.Response) {
 	if resp.Body != nil {

@@ -98,9 +98,6 @@ func (x *Exchange) transportReason(err error) string {
 	}
 }
 
-// tlsHandshakeTimeout is the text of an error of net/http.
-const tlsHandshakeTimeout = "TLS handshake timeout"
-
 func isTLSFailure(err error) bool {
 	var alert tls.AlertError
 	var record tls.RecordHeaderError
@@ -108,7 +105,7 @@ func isTLSFailure(err error) bool {
 	if errors.As(err, &network) && (network.Op == "remote error" || network.Op == "local error") { // an alert of crypto/tls
 		return true
 	}
-	if strings.Contains(err.Error(), tlsHandshakeTimeout) {
+	if strings.Contains(err.Error(), "TLS handshake timeout") { // as net/http says
 		return true
 	}
 	return isBadCertificate(err) || errors.As(err, &alert) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch)

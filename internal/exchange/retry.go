@@ -136,10 +136,6 @@ func classifyCause(err error, provedNotSent, noConnection, connected bool) (Deli
 	}
 }
 
-// serverClosedIdle is the text of an error of net/http about a connection that the server
-// closed before a request was written to it.
-const serverClosedIdle = "server closed idle connection"
-
 // isTransient reports whether a failure is known to be temporary. A proxy that rejects a
 // connection, for example, is not.
 func isTransient(err error) bool {
@@ -154,7 +150,7 @@ func isTransient(err error) bool {
 	var number syscall.Errno
 	return errors.As(err, &network) && network.Timeout() || errors.As(err, &number) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		strings.Contains(err.Error(), serverClosedIdle)
+		strings.Contains(err.Error(), "server closed idle connection") // as net/http says, before it has written a request
 }
 
 // isPermanent reports whether a failure without a connection is known to be permanent.
