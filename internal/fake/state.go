@@ -105,22 +105,23 @@ func (s *state) AddTransactional(messages ...Extra) {
 }
 
 // Customers returns all customers in the order of their creation.
-func (s *state) Customers() []Customer { return snapshot(s, &s.customers.all) }
+func (s *state) Customers() []Customer { return snapshot(&s.mu, &s.customers.all) }
 
 // Events returns all event definitions in the order of their creation.
-func (s *state) Events() []Event { return snapshot(s, &s.events) }
+func (s *state) Events() []Event { return snapshot(&s.mu, &s.events) }
 
 // Transactional returns all transactional messages, in the form of the list, in the order in
 // which they were added.
-func (s *state) Transactional() []Extra { return snapshot(s, &s.messages) }
+func (s *state) Transactional() []Extra { return snapshot(&s.mu, &s.messages) }
 
 // Effects returns what was carried out, in order: an *[EmailBroadcast], *[PushBroadcast] or
 // *[Trigger] each.
-func (s *state) Effects() []any { return snapshot(s, &s.effects) }
+func (s *state) Effects() []any { return snapshot(&s.mu, &s.effects) }
 
-func snapshot[T any](s *state, list *[]T) []T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// snapshot returns a copy of a list that mu protects.
+func snapshot[T any](mu *sync.Mutex, list *[]T) []T {
+	mu.Lock()
+	defer mu.Unlock()
 	return slices.Clone(*list)
 }
 
