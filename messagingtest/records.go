@@ -46,9 +46,8 @@ type Trigger struct {
 	// of Variables, if that has an EventID instead of a Definition. It does not have the
 	// skipped values.
 	Params messaging.EventTriggerParams
-	// Skipped holds the names of the timestamp parameters whose values are not in the
-	// form of the service. Like the service, the server triggers the event without these
-	// values, and the response does not mention them.
+	// Skipped holds the names of the timestamp parameters whose values are not in the form
+	// of the service, which ignores them and does not mention it.
 	Skipped []string
 }
 

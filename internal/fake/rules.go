@@ -95,11 +95,7 @@ func (all *rules) RemoveRules() {
 }
 
 // Rules returns the active rules, in the order in which they apply.
-func (all *rules) Rules() []ActiveRule {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return slices.Clone(all.active)
-}
+func (all *rules) Rules() []ActiveRule { return snapshot(&all.mu, &all.active) }
 
 // NextFault returns the fault of the next request of an operation, and counts it. A client
 // can take it before it sends the request, which then has it by [WithFault].

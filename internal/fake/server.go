@@ -27,10 +27,9 @@ type Config struct {
 	// server store. A request that would exceed the limit fails with status 507 and changes
 	// nothing. What the Add methods add counts, but is always added. 0 means no limit.
 	MaxRecords int
-	// Observe is called once for every request that arrives, as soon as its outcome is
-	// known. The calls are made one at a time, in the order of [Exchange.Number]. Each call
-	// ends before the first byte of the response is sent, or before a fault closes the
-	// connection. It may call the methods of the server, but must not send requests to it.
+	// Observe is called once for every request, when its outcome is known and before any of
+	// the response is sent. The calls are made one at a time, in the order of [Exchange.Number].
+	// Observe may call the methods of the server, but must not send requests to it.
 	Observe func(*Exchange)
 }
 
