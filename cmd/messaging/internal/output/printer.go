@@ -105,9 +105,6 @@ func terminalWidth(w io.Writer) int {
 	return 80
 }
 
-// IsTable reports whether rows become a table: stdout is a terminal, and no flag asks for JSON.
-func (p *Printer) IsTable() bool { return p.outTTY }
-
 // IsJSON reports whether the output is JSON.
 func (p *Printer) IsJSON() bool { return p.json }
 
