@@ -312,12 +312,16 @@ func TestErrAttemptTimeoutIsATimeoutButNotTheDeadlineOfTheCaller(t *testing.T) {
 	})
 }
 
-func TestErrorsOfIntoQuoteNoKey(t *testing.T) {
-	body := fmt.Sprintf(`{"success":true,"data":{"at":%q}}`, scripted.SecretKey)
-	err := scripted.FailureOf(t, scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/tags",
-		Into: new(struct{ At time.Time })}), scripted.Responds(200, body))
-	assert.NotContains(t, err.Error(), scripted.SecretKey)
-	assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+func TestErrorsOfUnreadableResponsesQuoteNoKey(t *testing.T) {
+	for body, want := range map[string]messaging.Delivery{
+		`{"success":true,"data":{"at":"` + scripted.SecretKey + `"}}`: messaging.DeliveryAccepted,
+		`{"success":true,"` + scripted.SecretKey + `":{not JSON}}`:    messaging.DeliveryUnknown,
+	} {
+		err := scripted.FailureOf(t, scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/tags",
+			Into: new(struct{ At time.Time })}), scripted.Responds(200, body))
+		assert.NotContains(t, err.Error(), scripted.SecretKey)
+		assert.Equal(t, want, messaging.DeliveryOf(err), body)
+	}
 }
 
 func TestErrorsOfIntoQuoteNoValue(t *testing.T) {
