@@ -77,8 +77,7 @@ const (
 	// entry, from the times given to Enqueue.
 	times = `statement_timestamp(), CASE WHEN %[1]s > statement_timestamp() THEN %[1]s ELSE 'epoch' END,
 		greatest(%[1]s, statement_timestamp()), %[2]s`
-	// lane is the lane of an entry that was never denied. It is not a generated column, whose
-	// expression Postgres would parse at each INSERT.
+	// lane is that of an entry that was never denied. Postgres would parse a generated column at each INSERT.
 	lane          = `CASE WHEN urgent THEN 0 ELSE 1 END`
 	insertColumns = `INSERT INTO {entry} (key, operation, digest, body, sealed, urgent, lane, created_at, not_before, due_since, not_after) `
 	unlessPresent = ` ON CONFLICT (key) DO NOTHING RETURNING id, `

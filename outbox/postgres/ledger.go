@@ -145,10 +145,8 @@ type look struct {
 }
 
 func lookOf(ordinal int, l ledger.Look) look {
-	if l.Timed && l.After.Time == 0 { // after those that wait for no time
-		l.After.Time = 1
-	}
-	return look{ordinal, l.Operation, l.Lane, l.Timed, l.After.Time, l.After.ID}
+	from := l.From()
+	return look{ordinal, l.Operation, l.Lane, l.Timed, from.Time, from.ID}
 }
 
 // afterPosition is the condition that an entry comes after a position.

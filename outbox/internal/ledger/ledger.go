@@ -228,6 +228,15 @@ type Look struct {
 	After Position
 }
 
+// From returns the position that the look begins after. Entries that wait for no time have the
+// time 0, and a database may walk over all of them if a look at the others began with it.
+func (l Look) From() Position {
+	if l.Timed && l.After.Time == 0 {
+		return Position{Time: 1}
+	}
+	return l.After
+}
+
 // Due is when the first entry of a class is due.
 type Due struct {
 	Class

@@ -124,16 +124,12 @@ func (l *Ledger) Due(ctx context.Context, looks []ledger.Look) (due []ledger.Due
 	return due, err
 }
 
-// rangeOf returns the part of the index that a look is at. Entries that wait for no time have
-// the time 0, and SQLite would walk over all of them if the part began with it.
+// rangeOf returns the part of the index that a look is at.
 func rangeOf(look ledger.Look, latest int64) (after ledger.Position, to int64) {
-	switch {
-	case !look.Timed:
-		return look.After, 0
-	case look.After.Time == 0:
-		return ledger.Position{Time: 1}, latest
+	if !look.Timed {
+		latest = 0
 	}
-	return look.After, latest
+	return look.From(), latest
 }
 
 // Claim implements ledger.Ledger. A pause is a limit of 0, because a condition would be
