@@ -40,10 +40,10 @@
 //	}
 //
 // For logs and metrics, [DeliveryOf] returns what happened to the request; see [Delivery].
-// [DeliveryNotSent] is reported only if it is certain. Neither the type of an error nor a
-// 503 proves it: a gateway can return a 503 after the service has done the work. If the
-// default transport of a [Client] fails to connect, nothing is sent later.
-// For your own transport, see [WithHTTPClient].
+// [DeliveryNotSent] and [DeliveryRejected] are reported only if that is certain. A 503 does
+// not prove it: a gateway can return one after the service has done the work. If the
+// default transport of a [Client] fails to connect, that attempt sends nothing, not even
+// later. For your own transport, see [WithHTTPClient].
 //
 // # Contexts
 //
@@ -69,8 +69,8 @@
 // [errors.As] to read the details. Test for [ErrCustomerNotFound] and [ErrEventNotFound]
 // before [ErrNotFound], because they match ErrNotFound as well.
 //
-// Error texts name the operation. They contain neither the API key nor a URL, and no
-// personal data except what the service itself wrote in its message.
+// Error texts name the operation. They contain neither the API key nor the query of a URL,
+// and no personal data except what the service itself wrote in its message.
 //
 // # Failures and retries
 //
@@ -97,19 +97,19 @@
 //	2xx that is not from the service, such as HTML       unknown   FixSetup    Check
 //	2xx with success true and unreadable data            accepted  FixSetup    None
 //
-// (1) Retry with [WithRepeatableSend]. (2) Only if the body is JSON from the service: an
-// object with a boolean success. The statuses 401, 402, 403, 405, 406, 407, 410, 421, 423,
-// 426, 428, 431, 451 and 499 are FixSetup with any body. A 404 (2) of [Client.Do] is
-// FixRequest, even for a read. So is a lookup that does not find what was asked for, such as
-// [ErrCustomerNotFound] or [ErrEventDiffers].
+// (1) It is Retry with [WithRepeatableSend]. (2) Only if the body is JSON from the service:
+// an object with a boolean success. The statuses 401, 402, 403, 405, 406, 407, 410, 421,
+// 423, 426, 428, 431, 451 and 499 are FixSetup with any body. A 404 (2) of [Client.Do] is
+// FixRequest, even for a read. So are [ErrCustomerNotFound], [ErrEventNotFound] and
+// [ErrEventDiffers].
 //
 // The client itself retries where the table says Retry, unless the key source, the limiter
 // or the context stopped the attempt before it began. The [RetryPolicy], [WithNotAfter]
 // and the context of the call limit the retries. A call that ends because of WithNotAfter is
 // FixRequest.
 //
-// The table assumes that the service has done nothing when it returns success false, 429, or
-// a 4xx other than 408 and 425. For 429, RFC 6585 suggests as much. The table also assumes
+// The table assumes that the service has done nothing when it returns success false, or a
+// 4xx other than 408 and 425; for 429, RFC 6585 suggests as much. The table also assumes
 // that the service never acts on an incomplete request body.
 //
 // Of several attempts, the one that got furthest decides what is reported: accepted, else
@@ -117,7 +117,7 @@
 // the step is that of the failure before the wait.
 //
 // Redirects are not followed. With your own transport, the rows about the connection apply
-// only if it fails before it reads the body; of a read, which has none, the delivery is then
+// only if it fails before it reads the body. A read has no body, so its delivery is then
 // unknown. Which failures are retried may change in a minor version.
 //
 // # Iteration

@@ -16,7 +16,7 @@ func main() {
 		log.Fatal(err)
 	}
 	_, err = client.Events.Trigger(context.Background(), messaging.EventTriggerParams{
-		EventID: os.Getenv("MESSAGING_EVENT_ID"), // Events.Ensure defines an event and returns its ID
+		EventID: os.Getenv("MESSAGING_EVENT_ID"), // the ID of an event, from Events.Ensure
 		Email:   "ada@example.com",
 		Values:  map[string]any{"order": "A-1001", "shipped_at": time.Now()},
 	})
