@@ -15,6 +15,9 @@ import (
 	"github.com/messaging-go/messaging/outbox/torture/internal/worker"
 )
 
+// claims is how many claims are measured, of batch entries each.
+const claims, batch = 1000, 64
+
 // sizes measures larger and larger tables: first of accepted entries that are kept, then of
 // a backlog.
 func (l Lab) sizes(ctx context.Context) (rows []report.Row, err error) {
@@ -33,7 +36,7 @@ func (l Lab) sizes(ctx context.Context) (rows []report.Row, err error) {
 				return nil, err
 			}
 			added = step
-			if err := s.add(ctx, pendingRows, l.enough(25_000)); err != nil { // what the measurement uses up
+			if err := s.add(ctx, pendingRows, batch*claims+l.enough(25_000)); err != nil { // what the measurement uses up
 				return nil, err
 			}
 			row, err := l.size(ctx, s)
@@ -63,7 +66,10 @@ func (l Lab) size(ctx context.Context, s *store) (row report.Row, err error) {
 	if err != nil {
 		return row, err
 	}
-	claims, err := times(100, func(int) error { return s.claim(ctx) })
+	if err := s.claim(ctx); err != nil { // connects, and plans the statement
+		return row, err
+	}
+	claimed, err := times(claims-1, func(int) error { return s.claim(ctx) })
 	if err != nil {
 		return row, err
 	}
@@ -78,7 +84,7 @@ func (l Lab) size(ctx context.Context, s *store) (row report.Row, err error) {
 	}
 	rate, err := l.rateOf(ctx, 1, worker.Task{Database: s.name, InFlight: 64})
 	return report.Row{Cells: []string{fmt.Sprint(counts.Accepted), fmt.Sprint(counts.Pending), fmt.Sprintf("%d + %d MB", heap, indexes),
-		fmt.Sprintf("%s, %s", milliseconds(claims[49]), milliseconds(claims[98])), milliseconds(enqueues[49]), milliseconds(counted[0]),
+		fmt.Sprintf("%s, %s", milliseconds(claimed[claims/2]), milliseconds(claimed[claims*99/100])), milliseconds(enqueues[49]), milliseconds(counted[0]),
 		fmt.Sprintf("%.0f", rate)}}, err
 }
 
@@ -86,10 +92,10 @@ func (l Lab) size(ctx context.Context, s *store) (row report.Row, err error) {
 func (s *store) claim(ctx context.Context) error {
 	var token ledger.Token
 	_, _ = rand.Read(token[:])
-	claimed, err := s.Ledger.Claim(ctx, ledger.Claim{Token: token, Lease: time.Minute, Limit: 64, MaxBytes: 64 << 20,
+	claimed, err := s.Ledger.Claim(ctx, ledger.Claim{Token: token, Lease: time.Minute, Limit: batch, MaxBytes: 64 << 20,
 		Look: ledger.Look{Class: ledger.Class{Operation: worker.Request("").Operation(), Lane: ledger.Normal}}})
-	if err == nil && len(claimed) != 64 {
-		err = fmt.Errorf("claimed %d entries instead of 64", len(claimed))
+	if err == nil && len(claimed) != batch {
+		err = fmt.Errorf("claimed %d entries instead of %d", len(claimed), batch)
 	}
 	return err
 }
@@ -151,8 +157,8 @@ func (l Lab) bloat(ctx context.Context) (rows []report.Row, err error) {
 
 // refill keeps some 20,000 entries pending.
 func (s *store) refill(ctx context.Context, c *crew) error {
-	const batch = 10_000
-	if s.rows-c.total() > batch {
+	const refilled = 10_000
+	if s.rows-c.total() > refilled {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -160,7 +166,7 @@ func (s *store) refill(ctx context.Context, c *crew) error {
 			return nil
 		}
 	}
-	return s.add(ctx, pendingRows, batch)
+	return s.add(ctx, pendingRows, refilled)
 }
 
 // growth returns the columns of bloat that the database knows.
