@@ -150,14 +150,14 @@ func requireTrueText(t *testing.T, err error) {
 // readmeSteps are the rows of the README's table, with the causes that show that they are
 // true of a send.
 var readmeSteps = map[string][]string{
-	"the service confirmed it, even if the rest of the response is garbled": {"no failure", "2xx with success true and unreadable data"},
+	"the service confirmed success, even if the rest of the response is garbled": {"no failure", "2xx with success true and unreadable data"},
 	"no connection (temporary), 429, the context was already done": {"connection refused", "the name server failed",
 		"connecting took too long", "429 with JSON of the service", "429 with HTML", "the context ended before the call"},
 	"invalid arguments, refused by a guard, 422, `\"success\": false`": {"invalid arguments", "refused by a guard",
 		"422 with JSON of the service", "422 with other JSON", "2xx with success false"},
 	"401, 403, a wrong base URL, no such host, bad certificate": {"401 with JSON of the service", "403 with HTML", "404 with HTML",
 		"404 with other JSON", "no such host", "bad certificate", "invalid arguments of NewClient"},
-	"a lost response, a timeout, 408, 425, most 5xx, 3xx": {"EOF", "connection reset", "attempt timeout", "408 with HTML",
+	"a lost response, a timeout, 3xx, 408, 425, most 5xx": {"EOF", "connection reset", "attempt timeout", "408 with HTML",
 		"425 with HTML", "500 with JSON of the service", "502 with HTML", "503 with HTML", "504 with HTML", "520 with HTML", "302 with HTML"},
 }
 

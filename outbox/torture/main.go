@@ -98,8 +98,8 @@ func parts(quick bool, server, dir string) []report.Part {
 // partLimit only ends a part that hangs.
 const partLimit = time.Hour
 
-// run runs the parts that match, and prints their rows. It writes each table whose parts all
-// ran, if it is to.
+// run runs the parts that match, and prints their rows. It writes each table all of whose
+// parts found rows, if it is to.
 func run(ctx context.Context, parts []report.Part, only *regexp.Regexp, write bool) error {
 	machine := report.Machine()
 	var problems []error
@@ -121,6 +121,7 @@ func run(ctx context.Context, parts []report.Part, only *regexp.Regexp, write bo
 			found, err := do(ctx, p)
 			problems = append(problems, err)
 			rows = append(rows, found...)
+			complete = complete && len(found) > 0
 		}
 		if write && complete {
 			problems = append(problems, t.Write(rows, machine))

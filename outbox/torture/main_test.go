@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -53,6 +55,19 @@ func TestQuickPartsFindNothingAndFillTheirColumns(t *testing.T) {
 				t.Errorf("%s: got %q for the columns %q", table.Name, r.Cells, table.Head)
 			}
 		}
+	}
+}
+
+func TestATableIsNotWrittenIfAPartOfItFails(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const before = "<!-- measured: faults -->\nearlier rows\n<!-- end -->\n"
+	if err := os.WriteFile("README.md", []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fails := report.Part{Table: "faults", Do: func(context.Context) ([]report.Row, error) { return nil, os.ErrDeadlineExceeded }}
+	err := run(t.Context(), []report.Part{fails}, regexp.MustCompile(""), true)
+	if after, _ := os.ReadFile("README.md"); !errors.Is(err, os.ErrDeadlineExceeded) || string(after) != before {
+		t.Errorf("got error %v and the file %q", err, after)
 	}
 }
 
