@@ -84,8 +84,8 @@ func (l Lab) size(ctx context.Context, s *store) (row report.Row, err error) {
 	}
 	rate, err := l.rateOf(ctx, 1, worker.Task{Database: s.name, InFlight: 64})
 	return report.Row{Cells: []string{fmt.Sprint(counts.Accepted), fmt.Sprint(counts.Pending), fmt.Sprintf("%d + %d MB", heap, indexes),
-		fmt.Sprintf("%s, %s", milliseconds(claimed[claims/2]), milliseconds(claimed[claims*99/100])), milliseconds(enqueues[49]), milliseconds(counted[0]),
-		fmt.Sprintf("%.0f", rate)}}, err
+		fmt.Sprintf("%s, %s", milliseconds(claimed[claims/2]), milliseconds(claimed[claims*99/100])), milliseconds(enqueues[49]),
+		milliseconds(counted[0]), fmt.Sprintf("%.0f", rate)}}, err
 }
 
 // claim claims entries.
