@@ -114,6 +114,13 @@ func (s *state) Events() []Event { return snapshot(&s.mu, &s.events) }
 // which they were added.
 func (s *state) Transactional() []Extra { return snapshot(&s.mu, &s.messages) }
 
+// Counts returns the numbers of customers, event definitions and transactional messages.
+func (s *state) Counts() (customers, events, messages int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.customers.all), len(s.events), len(s.messages)
+}
+
 // Effects returns what was carried out, in order: an *[EmailBroadcast], *[PushBroadcast] or
 // *[Trigger] each.
 func (s *state) Effects() []any { return snapshot(&s.mu, &s.effects) }

@@ -8,7 +8,7 @@ import (
 
 func triggerEvent(s *state, in *input) response {
 	id := in.body.requiredString("event_id")
-	event, known := s.event(id)
+	event, known := s.Event(id)
 	in.body.invalidIf(!known, "event_id", "is not the id of an event")
 	in.body.invalidIf(!in.body.has("payload"), "payload", "is required")
 	payload := in.body.object("payload")
@@ -20,8 +20,8 @@ func triggerEvent(s *state, in *input) response {
 	return s.carryOut(in, &trigger, []CustomerParams{who}, successResponse("Event successfully triggered", true))
 }
 
-// event returns the event with an id.
-func (s *state) event(id string) (event Event, ok bool) {
+// Event returns the event with an id.
+func (s *state) Event(id string) (event Event, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.events, func(e Event) bool { return e.ID == id })

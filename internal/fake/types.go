@@ -42,12 +42,12 @@ type Customer struct {
 
 // Event is an event definition. Its JSON has the form of the list.
 type Event struct {
-	ID          string
-	Name        string
-	Description string
-	Parameters  []EventParameter
-	CreatedAt   time.Time
-	Extra       Extra
+	ID          string           `json:"id"`
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	Parameters  []EventParameter `json:"parameters"`
+	CreatedAt   time.Time        `json:"created_at"`
+	Extra       Extra            `json:"-"`
 }
 
 // EventParameter is a parameter of an event.

@@ -108,12 +108,11 @@ func about(names []string, what string) string {
 }
 
 func duplicate(e *history.Entry, _ Events) string {
-	number, after := e.DuplicateOf()
-	if number == 0 {
+	if e.DuplicateOf == 0 {
 		return ""
 	}
 	return fmt.Sprintf("Possibly a duplicate: the same request was carried out %v earlier, as request %s.",
-		after.Round(1e6), words.Thousands(number))
+		e.DuplicateAfter.Round(1e6), words.Thousands(e.DuplicateOf))
 }
 
 func nameAsID(e *history.Entry, events Events) string {
@@ -167,22 +166,25 @@ func sdkRefuses(e *history.Entry, _ Events) string {
 
 // Refusal returns the error with which the SDK refuses a request that was carried out, or nil.
 func Refusal(e *history.Entry) error {
-	if delivery, _ := e.Delivery(); delivery != messaging.DeliveryAccepted || len(e.Request.Body) > maxRead {
+	if e.Delivery != messaging.DeliveryAccepted || len(e.Request.Body) > maxRead {
 		return nil
 	}
 	return copies.Refusal(e.Op, e.Request.Body)
 }
 
 func unknownParameter(e *history.Entry, events Events) string {
-	op, found := service.Named(e.Op), Unknown(e, events)
-	if found == nil {
-		found = make(map[string]string)
+	op := service.Named(e.Op)
+	if op == nil || len(e.Request.Body) > maxRead {
+		return ""
 	}
-	for name := range e.Request.Query {
-		if known := openapi.Parameters(op); op != nil && !slices.Contains(known, name) {
-			found[name] = words.Nearest(name, known)
+	var parameters []string
+	if event, ok := events.Event(e.EventID); ok && op == service.TriggerEvent {
+		parameters = []string{} // an event without parameters is known too
+		for _, p := range event.Parameters {
+			parameters = append(parameters, p.Name)
 		}
 	}
+	found := openapi.Unknown(op, e.Request.Query, e.Request.Body, parameters)
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if meant := found[name]; meant != "" {
@@ -193,29 +195,13 @@ func unknownParameter(e *history.Entry, events Events) string {
 	return about(names, "sent, which the operation or the event does not have.")
 }
 
-// Unknown returns the members of a body that its operation does not have, each with the one that was probably meant, or "".
-func Unknown(e *history.Entry, events Events) map[string]string {
-	op := service.Named(e.Op)
-	if op == nil || len(e.Request.Body) > maxRead {
-		return nil
-	}
-	var parameters []string
-	if event, ok := events.Event(e.EventID); ok && op == service.TriggerEvent {
-		parameters = []string{} // an event without parameters is known too
-		for _, p := range event.Parameters {
-			parameters = append(parameters, p.Name)
-		}
-	}
-	return openapi.Unknown(op, e.Request.Body, parameters)
-}
-
 // parameters returns the names of the parameters of a trigger that was carried out whose value matches.
 func parameters(e *history.Entry, events Events, matches func(fake.EventParameter, json.RawMessage) bool) (names []string) {
 	if e.Kind != history.Trigger || len(e.Request.Body) > maxRead {
 		return nil
 	}
 	event, _ := events.Event(e.EventID)
-	payload := e.Payload()
+	payload := e.Object("payload")
 	for _, p := range event.Parameters {
 		value := payload[p.Name]
 		wasRead := len(value) > 0 && string(value) != "null" && !e.Skips(p.Name)
@@ -260,7 +246,8 @@ func emailOf(e *history.Entry) *fake.EmailBroadcast {
 	if len(e.Request.Body) > maxRead {
 		return nil
 	}
-	return e.Email()
+	email, _ := e.Broadcast()
+	return email
 }
 
 func noVariable(e *history.Entry, _ Events) string {
@@ -268,10 +255,10 @@ func noVariable(e *history.Entry, _ Events) string {
 	if email == nil {
 		return ""
 	}
-	sent := e.Variables()
+	sent := e.Object("variables")
 	var names []string
 	for _, name := range mail.Placeholders(email.Subject, email.Message) {
-		if mail.Variable(sent, name) == "" && !mail.IsSupplied(name) {
+		if !mail.HasVariable(sent, name) {
 			names = append(names, "{{"+name+"}}")
 		}
 	}

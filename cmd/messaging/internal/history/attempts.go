@@ -2,12 +2,10 @@ package history
 
 import (
 	"hash/maphash"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
@@ -20,17 +18,16 @@ const maxWait = 31 * time.Second
 // fails is more than one call.
 const maxAttempts = 10
 
-var seed = maphash.MakeSeed()
-
 // duplicateWithin is how long after a send the same one is a possible duplicate.
 const duplicateWithin = 10 * time.Minute
 
-// sameAs returns two numbers that identify requests that are the same: by the operation, the query and
-// the body, which is what the service sees, and also by the client, since the attempts of a call
-// come from one. Both are 0 if the request is for no operation.
-func sameAs(e *fake.Exchange) (content, call uint64) {
+var seed = maphash.MakeSeed()
+
+// contentOf returns a number that identifies requests that are the same: by the operation, the query and
+// the body, which is what the service sees. It is 0 if the request is for no operation.
+func contentOf(e *fake.Exchange) uint64 {
 	if e.Op == "" {
-		return 0, 0
+		return 0
 	}
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -39,72 +36,46 @@ func sameAs(e *fake.Exchange) (content, call uint64) {
 		_ = h.WriteByte(0)
 	}
 	_, _ = h.Write(e.Request.Body)
-	content = h.Sum64()
-	_ = h.WriteByte(0)
-	_, _ = h.WriteString(e.Request.Header.Get("User-Agent"))
-	return content, h.Sum64()
+	return h.Sum64()
 }
 
 // link connects an entry with the same request before it, if that is one that the client
 // retries and not longer ago than it waits: nothing in a request tells a retry from a
-// program that sends twice. The caller must hold s.mu.
+// program that sends twice. A send that was carried out is also connected with the latest one
+// that is the same and was carried out, whichever client sent it. The caller must hold s.mu.
 func (s *Store) link(e *Entry) {
-	if e.call == 0 || e.ReplayOf > 0 {
+	if e.content == 0 || e.ReplayOf > 0 {
 		return
 	}
-	s.linkTwin(e)
-	previous := s.calls[e.call]
-	s.calls[e.call] = e
-	if previous == nil || previous.Mark != e.Mark { // each test sends what others send too
+	previous := s.get(s.latest[e.content])
+	s.latest[e.content] = e.Number
+	if previous == nil {
 		return
 	}
-	if !isRetry(e, previous) {
-		return
+	e.same = previous.Number
+	if isRetry(e, previous) {
+		e.Attempt, e.Previous = previous.Attempt+1, previous.Number
+		previous.next.Store(int64(e.Number))
 	}
-	e.Attempt, e.Previous = previous.Attempt+1, previous.Number
-	previous.next.Store(int64(e.Number))
+	isNear := func(twin *Entry) bool {
+		return twin != nil && twin.Mark == e.Mark && e.At.Sub(twin.At) <= duplicateWithin
+	}
+	for twin := previous; e.Kind != "" && e.DuplicateOf == 0 && isNear(twin); twin = s.get(twin.same) {
+		if twin.Kind != "" {
+			e.DuplicateOf, e.DuplicateAfter = twin.Number, e.At.Sub(twin.At)
+		}
+	}
 }
 
-// isRetry reports whether an entry looks like the next attempt of the same call.
+// isRetry reports whether an entry looks like the next attempt of the same call. A call is of one client, and each test sends
+// what others send too.
 func isRetry(e, previous *Entry) bool {
-	if previous.Attempt == maxAttempts || e.At.Sub(previous.At.Add(previous.Took)) > maxWait {
-		return false
-	}
-	if _, retried := previous.Delivery(); !retried {
+	if previous.Mark != e.Mark || previous.Request.Header.Get("User-Agent") != e.Request.Header.Get("User-Agent") ||
+		previous.Attempt == maxAttempts || e.At.Sub(previous.At.Add(previous.Took)) > maxWait || !previous.retried {
 		return false
 	}
 	after, err := strconv.Atoi(previous.ResponseHeader.Get("Retry-After"))
 	return err != nil || time.Duration(after)*time.Second <= maxWait
-}
-
-// linkTwin connects a send that was carried out with the latest one before it that is the same and
-// was carried out too, whichever client sent it. The caller must hold s.mu.
-func (s *Store) linkTwin(e *Entry) {
-	if e.Kind == "" {
-		return
-	}
-	twin := s.sends[e.content]
-	s.sends[e.content] = e
-	if twin == nil || twin.Mark != e.Mark || e.At.Sub(twin.At) > duplicateWithin {
-		return
-	}
-	e.twin, e.afterTwin = twin.Number, e.At.Sub(twin.At)
-}
-
-// DuplicateOf returns the number of the same request that was carried out not long before
-// this one, which was carried out too, and the time between them. It is 0 if there is none.
-func (e *Entry) DuplicateOf() (number int, after time.Duration) {
-	return e.twin, e.afterTwin
-}
-
-// unlink forgets an entry that is removed. The caller must hold s.mu.
-func (s *Store) unlink(e *Entry) {
-	if s.calls[e.call] == e {
-		delete(s.calls, e.call)
-	}
-	if s.sends[e.content] == e {
-		delete(s.sends, e.content)
-	}
 }
 
 // Grouped returns a query that matches only the last of those attempts of a call that q
@@ -129,12 +100,4 @@ func (s *Store) chain(e *Entry, linked func(*Entry) int) (list []*Entry) {
 		list = append(list, e)
 	}
 	return list
-}
-
-// Delivery returns what the SDK reports, and whether it retries the request.
-func (e *Entry) Delivery() (d messaging.Delivery, retried bool) { return e.delivery, e.retried }
-
-// IsRead reports whether a request changes nothing, so that it can be repeated.
-func (e *Entry) IsRead() bool {
-	return e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead
 }

@@ -119,16 +119,13 @@ func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
 		"twice after a mark":          {[]*fake.Exchange{send(200, 0), nil, send(200, time.Second), send(200, time.Minute)}, 2},
 	} {
 		_, last := stored(100, test.sends...)
-		duplicate, _ := last.DuplicateOf()
-		assert.Equal(t, test.want, duplicate, name)
+		assert.Equal(t, test.want, last.DuplicateOf, name)
 	}
 	// A store of two entries forgets a send that it no longer keeps.
 	_, last := stored(2, send(200, 0), send(429, 1), send(429, 2), send(200, 3))
-	duplicate, _ := last.DuplicateOf()
-	assert.Zero(t, duplicate)
+	assert.Zero(t, last.DuplicateOf)
 	_, last = stored(2, send(200, 0), send(200, 1), send(200, 2))
-	duplicate, _ = last.DuplicateOf()
-	assert.Equal(t, 2, duplicate)
+	assert.Equal(t, 2, last.DuplicateOf)
 }
 
 func TestNotesAreFoundOnce(t *testing.T) {

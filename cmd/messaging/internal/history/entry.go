@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,8 @@ import (
 // has it too. So the Effect and the Customers of the exchange are nil.
 type Entry struct {
 	*fake.Exchange
+	// Delivery is what the SDK reports.
+	Delivery messaging.Delivery
 	// Kind is what the request created, or "".
 	Kind Kind
 	// Subject is that of a broadcast, even if it was not carried out.
@@ -42,18 +45,43 @@ type Entry struct {
 	// Attempt counts what look like the attempts of a call from 1, and Previous is the number
 	// of the one before this one, or 0. They can be separate calls too.
 	Attempt, Previous int
+	// DuplicateOf is the number of the same request that was carried out not long before this
+	// one, which was carried out too, or 0. DuplicateAfter is the time between them.
+	DuplicateOf    int
+	DuplicateAfter time.Duration
 	// Mark is the latest mark before the request, or nil.
 	Mark *Mark
+	// Notes returns what is worth a look. It is found out once, when somebody asks.
+	Notes func() []Note
 
-	size      int64
-	content   uint64 // the same for requests that are the same
-	call      uint64 // the same for those of one client
-	twin      int    // the number of the latest send that is the same, if both were carried out
-	afterTwin time.Duration
-	next      atomic.Int64 // the number of the next attempt
-	delivery  messaging.Delivery
-	retried   bool
-	notes     func() []Note
+	size    int64
+	content uint64       // the same for requests that are the same
+	same    int          // the number of the same request before it, or 0
+	next    atomic.Int64 // the number of the next attempt
+	retried bool
+}
+
+// Note is what a rule finds in an entry.
+type Note struct {
+	Code string `json:"code"` // of the rule
+	Text string `json:"text"`
+}
+
+// Codes are the codes of the rules, for searches.
+var Codes = []string{"foreign_key", "key_header", "skipped", "duplicate", "name_as_id", "wrong_path", "sdk_refuses", "unknown_parameter",
+	"wrong_type", "empty_value", "no_variable", "email_check"}
+
+// Audience is whom a request names, even if it was not carried out.
+type Audience struct {
+	// Names are the addresses of the first customers, or else what else names them.
+	Names []string
+	// Named is how many customers there are. Those of a segment are not known.
+	Named int
+	// Everyone reports whether a broadcast is for all customers.
+	Everyone bool
+	// Segments are the first segments of a broadcast, and SegmentCount is how many there are.
+	Segments     []string
+	SegmentCount int
 }
 
 // Change is a customer that a request created or updated.
@@ -84,8 +112,14 @@ const (
 	Event          Kind = "event"
 )
 
-// MaxChanges is how many changes of customers an entry keeps.
-const MaxChanges = 500
+// How many changes of customers, names of customers and names of segments an entry keeps, and how many bytes of a text that
+// its body has whole.
+const (
+	MaxChanges  = 500
+	maxNames    = 5
+	maxSegments = 20
+	maxClip     = 500
+)
 
 // What an entry counts as, beside its bodies: for itself, and for each change and problem.
 const entryBytes, changeBytes = 2 << 10, 100
@@ -93,20 +127,19 @@ const entryBytes, changeBytes = 2 << 10, 100
 func newEntry(e *fake.Exchange, eventName func(id string) string) *Entry {
 	kept := *e
 	kept.Effect, kept.Customers = nil, nil
-	entry := &Entry{Exchange: &kept, Attempt: 1}
-	entry.content, entry.call = sameAs(e)
-	found := outcome.Of(e)
-	entry.delivery, entry.retried = found.Delivery, found.Retryable
+	err := outcome.Of(e)
+	entry := &Entry{Exchange: &kept, Attempt: 1, content: contentOf(e),
+		Delivery: messaging.DeliveryOf(err), retried: messaging.NextStepOf(err) == messaging.NextRetry}
 	switch effect := e.Effect.(type) {
 	case *fake.EmailBroadcast:
-		entry.Kind, entry.Subject = EmailBroadcast, clip(effect.Subject)
-		entry.Audience = audienceOf(effect.AllCustomers, effect.Recipients)
+		entry.Kind = EmailBroadcast
+		entry.broadcast(effect.Subject, effect.AllCustomers, effect.Recipients)
 	case *fake.PushBroadcast:
-		entry.Kind, entry.Subject = PushBroadcast, clip(effect.Subject)
-		entry.Audience = audienceOf(effect.AllCustomers, effect.Recipients)
+		entry.Kind = PushBroadcast
+		entry.broadcast(effect.Subject, effect.AllCustomers, effect.Recipients)
 	case *fake.Trigger:
-		entry.Kind, entry.EventID, entry.EventName = Trigger, effect.EventID, clip(effect.EventName)
-		entry.add(cmp.Or(effect.Email, nameOf(effect.Customer)))
+		entry.Kind = Trigger
+		entry.trigger(effect.EventID, effect.EventName, effect.Email, effect.Customer)
 		entry.keepSkipped(effect.Skipped)
 	case *fake.Event:
 		entry.Kind, entry.EventID, entry.EventName = Event, effect.ID, clip(effect.Name)
@@ -115,7 +148,15 @@ func newEntry(e *fake.Exchange, eventName func(id string) string) *Entry {
 		entry.readRefused(eventName)
 	}
 	for _, change := range e.Customers {
-		entry.keepChange(change)
+		if change.Created {
+			entry.Created++
+		} else {
+			entry.Updated++
+		}
+		if len(entry.Changes) < MaxChanges {
+			customer := change.Customer
+			entry.Changes = append(entry.Changes, Change{customer.Number, change.Created, customer.CustomerID, customer.Email})
+		}
 	}
 	entry.size = int64(cap(kept.Request.Body) + cap(kept.ResponseBody) + entryBytes +
 		changeBytes*(len(entry.Changes)+len(kept.Problems)+len(entry.Skipped)))
@@ -134,47 +175,82 @@ func (e *Entry) readRefused(eventName func(id string) string) {
 		Subject, Name string
 		EventID       string          `json:"event_id"`
 		AllCustomers  bool            `json:"all_customers"`
-		Recipients    json.RawMessage // one, or several
+		Recipients    json.RawMessage // several, or one without an array
 		Payload       struct {
 			Email    string
 			Customer fake.CustomerParams
 		}
 	}](e.Request.Body)
-	e.Subject = clip(body.Subject)
 	switch e.Op {
 	case service.SendEmailBroadcast.Name, service.SendPushBroadcast.Name:
-		e.Audience = audienceOf(body.AllCustomers, readRecipients(body.Recipients))
+		recipients := read[[]fake.Recipient](body.Recipients)
+		if len(recipients) == 0 {
+			recipients = []fake.Recipient{read[fake.Recipient](body.Recipients)}
+		}
+		e.broadcast(body.Subject, body.AllCustomers, recipients)
 	case service.TriggerEvent.Name:
-		if e.EventID = clip(body.EventID); e.EventID != "" && eventName != nil {
-			e.EventName = clip(eventName(e.EventID))
-		}
-		if name := cmp.Or(body.Payload.Email, nameOf(&body.Payload.Customer)); name != "" {
-			e.add(name)
-		}
+		e.trigger(body.EventID, eventName(body.EventID), body.Payload.Email, &body.Payload.Customer)
 	case service.CreateEvent.Name:
 		e.EventName = clip(body.Name)
 	}
 }
 
-func (e *Entry) keepChange(change fake.CustomerChange) {
-	if change.Created {
-		e.Created++
-	} else {
-		e.Updated++
+// read decodes a value as far as it has the type.
+func read[T any](value json.RawMessage) (decoded T) {
+	_ = json.Unmarshal(value, &decoded) // the rest is left out
+	return decoded
+}
+
+func (e *Entry) broadcast(subject string, everyone bool, recipients []fake.Recipient) {
+	e.Subject, e.Everyone = clip(subject), everyone
+	for _, r := range recipients {
+		for i := range r.Customers {
+			e.name(nameOf(&r.Customers[i]))
+		}
+		e.SegmentCount += len(r.Segments)
+		for _, segment := range r.Segments[:min(len(r.Segments), maxSegments-len(e.Segments))] {
+			e.Segments = append(e.Segments, clip(segment))
+		}
 	}
-	if len(e.Changes) < MaxChanges {
-		customer := change.Customer
-		e.Changes = append(e.Changes, Change{customer.Number, change.Created, customer.CustomerID, customer.Email})
+}
+
+func (e *Entry) trigger(id, name, email string, customer *fake.CustomerParams) {
+	e.EventID, e.EventName = clip(id), clip(name)
+	if to := cmp.Or(email, nameOf(customer)); to != "" {
+		e.name(to)
 	}
+}
+
+// name adds a customer. One without a name is only counted.
+func (e *Entry) name(name string) {
+	if e.Named++; name != "" && len(e.Names) < maxNames {
+		e.Names = append(e.Names, clip(name))
+	}
+}
+
+// nameOf returns the address of a customer, or else what else names it.
+func nameOf(c *fake.CustomerParams) string {
+	if c == nil {
+		return ""
+	}
+	return cmp.Or(c.Email, c.CustomerID, c.PhoneNo)
+}
+
+// clip returns the beginning of a text, without a part of a character.
+func clip(text string) string {
+	if len(text) <= maxClip {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:maxClip]), "")
 }
 
 func (e *Entry) keepSkipped(names []string) {
 	if len(names) == 0 {
 		return
 	}
-	payload := e.Payload()
+	payload := e.Object("payload")
 	for _, name := range names[:min(len(names), MaxChanges)] {
-		value := validJSON(bytes.Clone(payload[name]))
+		value := json.RawMessage(bytes.ToValidUTF8(bytes.Clone(payload[name]), []byte("\uFFFD"))) // JSON cannot hold what is invalid
 		if len(value) > maxClip {
 			value = json.RawMessage(`"…"`)
 		}
@@ -182,19 +258,8 @@ func (e *Entry) keepSkipped(names []string) {
 	}
 }
 
-// validJSON returns a value with its invalid UTF-8 replaced, which JSON cannot hold.
-func validJSON(value json.RawMessage) json.RawMessage {
-	return bytes.ToValidUTF8(value, []byte("\uFFFD"))
-}
-
-// Payload returns the payload of a trigger as it was sent.
-func (e *Entry) Payload() map[string]json.RawMessage { return e.object("payload") }
-
-// Variables returns the variables of an email broadcast as they were sent.
-func (e *Entry) Variables() map[string]json.RawMessage { return e.object("variables") }
-
-// object returns a member of the body, which has none if it is not JSON.
-func (e *Entry) object(name string) map[string]json.RawMessage {
+// Object returns a member of the body as it was sent, such as the payload of a trigger. A body that is not JSON has none.
+func (e *Entry) Object(name string) map[string]json.RawMessage {
 	body := read[map[string]json.RawMessage](e.Request.Body)
 	return read[map[string]json.RawMessage](body[name])
 }
@@ -202,7 +267,7 @@ func (e *Entry) object(name string) map[string]json.RawMessage {
 // Values returns the values of a trigger as they were sent, without those that the service
 // skipped.
 func (e *Entry) Values() map[string]json.RawMessage {
-	values := e.Payload()
+	values := e.Object("payload")
 	delete(values, "email")
 	delete(values, "customer")
 	for _, skipped := range e.Skipped {
@@ -216,38 +281,51 @@ func (e *Entry) Skips(parameter string) bool {
 	return slices.ContainsFunc(e.Skipped, func(s Skipped) bool { return s.Parameter == parameter })
 }
 
-// Email returns the email broadcast that the request created, or nil.
-func (e *Entry) Email() *fake.EmailBroadcast {
-	email, _ := e.readAgain(EmailBroadcast).(*fake.EmailBroadcast)
-	return email
-}
-
-// Push returns the push notification broadcast that the request created, or nil.
-func (e *Entry) Push() *fake.PushBroadcast {
-	push, _ := e.readAgain(PushBroadcast).(*fake.PushBroadcast)
-	return push
-}
-
-// readAgain returns what a request created, if it is of the kind: a fresh service reads the body again.
-func (e *Entry) readAgain(kind Kind) any {
+// Broadcast returns the broadcast that the request created, an email or a push notification, or nil: a fresh service reads
+// the body again.
+func (e *Entry) Broadcast() (email *fake.EmailBroadcast, push *fake.PushBroadcast) {
 	op := service.Named(e.Op)
-	if e.Kind != kind || op == nil {
-		return nil
+	if op == nil || e.Kind != EmailBroadcast && e.Kind != PushBroadcast {
+		return nil, nil
 	}
 	reader := fake.New(fake.Config{NoHistory: true})
 	r := httptest.NewRequest(op.Method, op.Path, bytes.NewReader(e.Request.Body))
 	r.Header = http.Header{"X-Authorization": {reader.APIKey()}, "Content-Type": {"application/json"}}
-	return reader.Replay(r, e.Number).Effect
+	effect := reader.Replay(r, e.Number).Effect
+	email, _ = effect.(*fake.EmailBroadcast)
+	push, _ = effect.(*fake.PushBroadcast)
+	return email, push
 }
 
-// Notes returns what is worth a look in an entry. It is found out once, when somebody asks.
-func (e *Entry) Notes() []Note {
-	if e.notes == nil { // it is not of a store
-		return nil
+// IsRead reports whether a request changes nothing, so that it can be repeated.
+func (e *Entry) IsRead() bool {
+	return e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead
+}
+
+// LacksKey reports whether the service refused the request because of its key.
+func (e *Entry) LacksKey() bool { return e.Status == http.StatusUnauthorized && e.Fault == "" }
+
+// RightKey is what [Entry.Key] returns if the service takes the key.
+const RightKey = "that of this sandbox"
+
+// Key says in a few words how a request was sent with its API key, which is never kept. The service reads X-Authorization alone.
+func (e *Entry) Key() string {
+	const header = "X-Authorization"
+	sent := func(name string) bool { return strings.Join(e.Request.Header.Values(name), "") != "" }
+	switch {
+	case e.ForeignKey:
+		return "not " + RightKey
+	case sent(header) && e.LacksKey():
+		return `"Bearer " before the key in ` + header
+	case sent(header):
+		return RightKey
+	case sent("Authorization"):
+		return "the key is in Authorization instead of " + header
+	case sent("X-Api-Key"):
+		return "the key is in X-Api-Key instead of " + header
+	case len(e.Request.Header.Values(header)) > 0:
+		return header + " is empty"
+	default:
+		return "no " + header + " header"
 	}
-	return e.notes()
-}
-
-func (e *Entry) has(code string) bool {
-	return slices.ContainsFunc(e.Notes(), func(n Note) bool { return n.Code == code })
 }

@@ -135,10 +135,12 @@ func TestAnEntryKeepsWhatARowShowsAndReadsTheRestAgain(t *testing.T) {
 	}
 	assert.Len(t, sent.Changes, history.MaxChanges)
 	assert.Equal(t, []int{2, 599}, []int{sent.Created, sent.Updated})
-	assert.Equal(t, "Acme", sent.Email().SenderName)
-	assert.Len(t, sent.Email().Recipients[1].Customers, 601)
-	assert.Nil(t, sent.Push())
-	assert.Nil(t, refused.Email())
+	email, push := sent.Broadcast()
+	assert.Equal(t, "Acme", email.SenderName)
+	assert.Len(t, email.Recipients[1].Customers, 601)
+	assert.Nil(t, push)
+	email, _ = refused.Broadcast()
+	assert.Nil(t, email)
 	assert.Empty(t, refused.Changes)
 }
 
@@ -158,7 +160,7 @@ func TestSearchReadsEscapesAndCapitals(t *testing.T) {
 func TestStoreDoesNotRestartItsNumbersAfterAClear(t *testing.T) {
 	s := filled(10, 4)
 	s.Clear()
-	assert.Equal(t, history.State{Last: 4, Cleared: 1, Mark: 4}, s.State())
+	assert.Equal(t, history.State{Last: 4, Cleared: 1, Begin: 4}, s.State())
 	entries, complete := s.After(2)
 	assert.Empty(t, entries)
 	assert.False(t, complete, "3 and 4 are gone")
@@ -166,15 +168,6 @@ func TestStoreDoesNotRestartItsNumbersAfterAClear(t *testing.T) {
 	entries, complete = s.After(4)
 	assert.Equal(t, []int{5}, numbers(entries))
 	assert.True(t, complete)
-}
-
-// first waits for the first entry that matches.
-func first(ctx context.Context, s *history.Store, q history.Query, after int) (found *history.Entry, err error) {
-	err = s.Wait(ctx, q, after, func(e *history.Entry) bool {
-		found = e
-		return false
-	})
-	return found, err
 }
 
 func TestWaitFindsTheFirstMatchAfterANumber(t *testing.T) {
@@ -196,15 +189,15 @@ func TestWaitFindsTheFirstMatchAfterANumber(t *testing.T) {
 			require.NoError(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			found := make(chan int)
+			done := make(chan int)
 			go func() {
-				e, err := first(ctx, s, query, test.after)
+				found := 0
+				err := s.Wait(ctx, query, test.after, func(e *history.Entry) bool {
+					found = e.Number
+					return false
+				})
 				assert.Equal(t, test.want == 0, errors.Is(err, context.DeadlineExceeded), name)
-				if e == nil {
-					found <- 0
-					return
-				}
-				found <- e.Number
+				done <- found
 			}()
 			synctest.Wait()
 			if test.clear {
@@ -220,41 +213,13 @@ func TestWaitFindsTheFirstMatchAfterANumber(t *testing.T) {
 					s.Add(e)
 				}
 			}()
-			assert.Equal(t, test.want, <-found, name)
+			assert.Equal(t, test.want, <-done, name)
 		})
 	}
 }
 
-func TestWaitSeesEachEntryOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := filled(100, 1)
-		done := make(chan []int)
-		go func() {
-			var seen []int
-			err := s.Wait(t.Context(), history.Query{}, 0, func(e *history.Entry) bool {
-				seen = append(seen, e.Number)
-				return len(seen) < 3
-			})
-			assert.NoError(t, err)
-			done <- seen
-		}()
-		for number := 2; number <= 3; number++ {
-			synctest.Wait()
-			s.Add(exchange(number))
-		}
-		assert.Equal(t, []int{1, 2, 3}, <-done)
-	})
-}
-
 func TestFindHasPagesAndCountCountsThemAll(t *testing.T) {
 	s := filled(100, 10)
-	var all []int
-	for before, more := 0, true; more; before = all[len(all)-1] {
-		var found []*history.Entry
-		found, more = s.Find(history.Query{}, before, 3)
-		all = append(all, numbers(found)...)
-	}
-	assert.Equal(t, []int{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, all)
 	query := history.Query{}.And(func(e *history.Entry) bool { return e.Number%2 == 0 })
 	found, more := s.Find(query, 9, 2)
 	assert.Equal(t, []int{8, 6}, numbers(found))
@@ -288,7 +253,6 @@ func TestQueryTerms(t *testing.T) {
 	tests := map[string][]string{
 		"":                      {"email", "push", "trigger", "refused", "foreign"},
 		"op:trigger":            {"trigger", "refused"},
-		`op:"trigger event"`:    {"trigger", "refused"},
 		"op:TRIGGER":            {"trigger", "refused"},
 		"status:422":            {"refused"},
 		"status:4xx":            {"refused", "foreign"},
@@ -326,18 +290,11 @@ func TestQueryTerms(t *testing.T) {
 		"op:trigger status:200": {"trigger"},
 		"http://nowhere":        {},
 		"-op:trigger":           {"email", "push", "foreign"},
-		"!op:trigger":           {"email", "push", "foreign"},
-		`-op:"trigger event"`:   {"email", "push", "foreign"},
-		`-"have moved"`:         {"push", "trigger", "refused", "foreign"},
 		"!eve@example.com":      {"email", "push", "trigger", "foreign"},
 		`"-op:trigger"`:         {},
 		"acme/1":                {"foreign"},
 		"77":                    {"foreign"},
 		"redacted":              {},
-		"status:>=400":          {"refused", "foreign"},
-		"status:<400":           {"email", "trigger"},
-		"status:>401":           {"refused"},
-		"status:<=200":          {"email", "trigger"},
 	}
 	for text, want := range tests {
 		t.Run(text, func(t *testing.T) {
@@ -370,7 +327,7 @@ func TestQueryTerms(t *testing.T) {
 func TestParseSaysWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"status:many": "status:many: must be", "status:6xx": "status:6xx: must be", "has:everything": "has:everything: must be",
-		"since:yesterday": "since:yesterday: must be", "status:>many": "status:>many: must be", "-since:x": "since:x: must be",
+		"since:yesterday": "since:yesterday: must be", "status:>400": "status:>400: must be", "-since:x": "since:x: must be",
 		"value:":      "must be the name of a value of the body, =, and a part of the value",
 		"value:order": "must be the name of a value", "value:=x": "must be the name of a value",
 		"op:trigger Status:422": `unknown key "Status"`,
@@ -402,18 +359,4 @@ func TestAValueIsFoundByTheEndOfItsPath(t *testing.T) {
 	}
 	e.Request.Body = []byte(`{"email":"ada"`)
 	assert.Empty(t, find(t, s, "value:email=ada"), "it is not JSON")
-}
-
-func TestEntryListsSkippedValuesAsTheyWereSent(t *testing.T) {
-	s := history.New(1, 1<<30)
-	e := exchange(1)
-	e.Effect = &fake.Trigger{Skipped: []string{"at", "until"}}
-	e.Request.Body = []byte(`{"payload":{"at":"21.11.2026","until":17}}`)
-	s.Add(e)
-	entry, _ := s.Get(1)
-	require.Len(t, entry.Skipped, 2)
-	assert.Equal(t, "at", entry.Skipped[0].Parameter)
-	assert.JSONEq(t, `"21.11.2026"`, string(entry.Skipped[0].Value))
-	assert.JSONEq(t, `17`, string(entry.Skipped[1].Value))
-	assert.NotEmpty(t, entry.Skipped[0].Reason)
 }

@@ -1,13 +1,19 @@
 package history
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/fake"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // Query selects entries. The zero Query selects all.
@@ -19,8 +25,11 @@ type Query struct {
 // term is a part of a query. The text is that of the query, or "" if the term comes from elsewhere.
 type term struct {
 	text  string
-	match func(*Entry) bool
+	match match
 }
+
+// match reports whether a term selects an entry.
+type match = func(*Entry) bool
 
 // WithoutReplays returns a query that does not match replays, unless the query selects
 // them.
@@ -33,12 +42,7 @@ func (q Query) WithoutReplays() Query {
 
 // Match reports whether all terms of the query match.
 func (q Query) Match(e *Entry) bool {
-	for _, term := range q.terms {
-		if !term.match(e) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(q.terms, func(t term) bool { return !t.match(e) })
 }
 
 // Differs returns the terms of the text of the query that do not match.
@@ -57,52 +61,85 @@ func (q Query) Searches(e *Entry) bool {
 }
 
 // And returns a query that also needs something else to match.
-func (q Query) And(match func(*Entry) bool) Query { return q.and(term{match: match}) }
+func (q Query) And(match match) Query { return q.and(term{match: match}) }
 
 func (q Query) and(t term) Query { return Query{append(slices.Clip(q.terms), t), q.replays} }
 
 // Parse parses a query: words that the request or the response contains, and
 // key:value terms, all of which must match. A value with blanks needs double quotes.
 // With a - or a ! before it, a word or a term must not match.
-// An unknown key is an error, so that a typo does not look like a search without
-// matches; an address such as http://host is a word.
 func Parse(text string) (Query, error) {
 	var q Query
 	if strings.Count(strings.ReplaceAll(text, `\"`, ""), `"`)%2 == 1 {
 		return Query{}, fmt.Errorf("invalid query: a quotation mark has no other one")
 	}
 	for _, t := range search.Terms(text) {
-		key, value, _ := strings.Cut(t.Text, ":")
-		match, err := parseTerm(key, lower(value))
+		match, err := parseTerm(t)
 		if err != nil {
 			return Query{}, fmt.Errorf("invalid query: %s: %w", t.Text, err)
 		}
-		if match == nil && isUnknownTerm(key, value) {
-			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; %s", t.Text, key, rightKey(t, key, value))
-		}
-		if match == nil {
-			word := lower(t.Text)
-			match = func(e *Entry) bool { return e.contains(word) }
-		}
 		q = q.and(term{t.String(), func(e *Entry) bool { return match(e) != t.Not }})
-		q.replays = q.replays || key == "has" && lower(value) == "replay"
+		q.replays = q.replays || strings.EqualFold(t.Text, "has:replay")
 	}
 	return q, nil
 }
 
-// isUnknownTerm reports whether a word looks like a term.
-func isUnknownTerm(key, value string) bool {
-	return key != "" && value != "" && !strings.HasPrefix(value, "//") &&
-		!strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
-}
-
-// rightKey says what was probably meant by a term with an unknown key, and what the keys are.
-func rightKey(t search.Term, key, value string) string {
+// parseTerm returns what a term selects. An unknown key is an error, so that a typo does not look like a search without
+// matches; an address such as http://host is a word.
+func parseTerm(t search.Term) (match, error) {
+	key, value, _ := strings.Cut(t.Text, ":")
+	if i := slices.IndexFunc(Keys, func(k Term) bool { return k.Key == key }); i >= 0 {
+		return Keys[i].parse(strings.ToLower(value))
+	}
+	isKey := !strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
+	if key == "" || value == "" || strings.HasPrefix(value, "//") || !isKey {
+		word := strings.ToLower(t.Text)
+		return func(e *Entry) bool { return e.contains(word) }, nil
+	}
 	meant := words.Nearest(key, keyNames())
 	if meant == "" {
-		return "must be one of " + KeyNames("or")
+		return nil, fmt.Errorf("unknown key %q; must be one of %s", key, KeyNames("or"))
 	}
-	return fmt.Sprintf("did you mean %v? The keys are %s", search.Term{Text: meant + ":" + value, Not: t.Not}, KeyNames("and"))
+	return nil, fmt.Errorf("unknown key %q; did you mean %v? The keys are %s", key,
+		search.Term{Text: meant + ":" + value, Not: t.Not}, KeyNames("and"))
+}
+
+// Term is a key of a query, with what it selects.
+type Term struct {
+	Key, Example, Selects string
+	// Values are those that are known.
+	Values []string
+	// parse returns what a value selects, which is in lower case.
+	parse func(value string) (match, error)
+}
+
+// Keys are the keys of a query: help, filters, suggestions and errors range over them.
+var Keys = []Term{
+	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of an operation, such as op:trigger", operations(), parseOp},
+	{"status", "status:422", "the status: 200, 4xx, or none if the response was lost; also accepted, rejected or unknown",
+		[]string{"2xx", "4xx", "5xx", "none"}, parseStatus},
+	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number; also a broadcast to all customers", nil,
+		anything((*Entry).isFor)},
+	{"event", "event:order", "the id of an event, or part of its name", nil, anything(func(e *Entry, value string) bool {
+		return e.EventID != "" && (strings.EqualFold(e.EventID, value) || containsFold(e.EventName, value))
+	})},
+	{"subject", "subject:moved", "part of the subject of a broadcast", nil,
+		anything(func(e *Entry, value string) bool { return containsFold(e.Subject, value) })},
+	{"value", "value:order=A-1001",
+		"part of a value of the request, by its name or the end of its path, as in value:payload.order=A-1001; == is for all of it",
+		nil, parseValue},
+	{"has", "has:skipped", "effect (it was carried out), replay, or what is worth a look: " + words.List(Codes, "or"),
+		append([]string{"effect", "replay"}, Codes...), parseHas},
+	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent", deliveries, parseDelivery},
+	{"mark", "mark:checkout", "the name of the last mark before the request; of several marks with the name, the latest", nil,
+		anything(func(e *Entry, value string) bool {
+			return e.Mark != nil && !e.Mark.repeated.Load() && strings.EqualFold(e.Mark.Name, value)
+		})},
+	{"since", "since:5m", "requests of the last 5 minutes", []string{"5m"}, parseSince},
+	{"fault", "fault:answer_lost", "part of the kind of the fault, or any", append([]string{"any"}, fake.FaultKinds...),
+		anything(func(e *Entry, value string) bool {
+			return e.Fault != "" && (value == "any" || containsFold(e.Fault, value))
+		})},
 }
 
 // KeyNames returns the keys of a query, such as "op, status or to".
@@ -115,11 +152,110 @@ func keyNames() (names []string) {
 	return names
 }
 
-// parseTerm returns nil if the key is unknown.
-func parseTerm(key, value string) (func(*Entry) bool, error) {
-	i := slices.IndexFunc(Keys, func(t Term) bool { return t.Key == key })
-	if i < 0 {
-		return nil, nil
+func operations() (names []string) {
+	for op := range service.Served() {
+		names = append(names, op.Name)
 	}
-	return Keys[i].parse(value)
+	return names
+}
+
+// anything returns the parser of a key that takes any value.
+func anything(matches func(e *Entry, value string) bool) func(string) (match, error) {
+	return func(value string) (match, error) { return func(e *Entry) bool { return matches(e, value) }, nil }
+}
+
+func parseSince(value string) (match, error) {
+	d, err := time.ParseDuration(value)
+	if err != nil {
+		return nil, fmt.Errorf("must be a duration such as 5m or 1h30m")
+	}
+	from := time.Now().Add(-d)
+	return func(e *Entry) bool { return e.At.After(from) }, nil
+}
+
+// parseOp returns an error for the name of no operation, which would never match.
+func parseOp(value string) (match, error) {
+	if !slices.ContainsFunc(operations(), func(name string) bool { return strings.Contains(name, value) }) {
+		return nil, fmt.Errorf("unknown operation; must be part of one of %s", service.Names(service.Served()))
+	}
+	return func(e *Entry) bool { return containsFold(e.Op, value) }, nil
+}
+
+// statusForm is that of a status, or of a class such as 4xx.
+var statusForm = regexp.MustCompile(`^[1-5](\d\d|xx)$`)
+
+func parseStatus(value string) (match, error) {
+	switch {
+	case value == "none":
+		return func(e *Entry) bool { return e.Status == 0 }, nil
+	case value != "not_sent" && slices.Contains(deliveries, value):
+		return parseDelivery(value)
+	case !statusForm.MatchString(value):
+		return nil, fmt.Errorf("must be a status code, a class such as 4xx, or none")
+	}
+	digits := strings.TrimSuffix(value, "xx")
+	return func(e *Entry) bool { return strings.HasPrefix(strconv.Itoa(e.Status), digits) }, nil
+}
+
+func parseDelivery(value string) (match, error) {
+	if !slices.Contains(deliveries, value) {
+		return nil, fmt.Errorf("must be %s", words.List(deliveries, "or"))
+	}
+	return func(e *Entry) bool { return words.Delivery(e.Delivery) == value }, nil
+}
+
+// deliveries are the values of delivery:.
+var deliveries = []string{"accepted", "rejected", "unknown", "not_sent"}
+
+func parseHas(value string) (match, error) {
+	switch {
+	case value == "effect":
+		return func(e *Entry) bool { return e.Kind != "" }, nil
+	case value == "replay":
+		return func(e *Entry) bool { return e.ReplayOf > 0 }, nil
+	case !slices.Contains(Codes, value):
+		return nil, fmt.Errorf("must be effect, replay, %s", words.List(Codes, "or"))
+	}
+	return func(e *Entry) bool {
+		return slices.ContainsFunc(e.Notes(), func(n Note) bool { return n.Code == value })
+	}, nil
+}
+
+// parseValue returns a term such as value:order=A-1001, which finds A-10012 too, or value:order==A-1001, which does not.
+func parseValue(value string) (match, error) {
+	name, part, ok := strings.Cut(value, "=")
+	if !ok || name == "" {
+		return nil, errors.New("must be the name of a value of the body, =, and a part of the value")
+	}
+	end := strings.Split(name, ".")
+	part, isWhole := strings.CutPrefix(part, "=")
+	matches := func(text string) bool { return containsFold(text, part) }
+	if isWhole {
+		matches = func(text string) bool { return strings.ToLower(text) == part } // as the term was
+	}
+	return func(e *Entry) bool {
+		if !e.bodyContains(end[len(end)-1]) || !e.bodyContains(part) {
+			return false // most bodies need not be read
+		}
+		return e.hasValue(func(path []string, text string) bool {
+			return len(path) >= len(end) && slices.EqualFunc(path[len(path)-len(end):], end, strings.EqualFold) && matches(text)
+		})
+	}, nil
+}
+
+// recipientFields are the members of a body that hold a recipient.
+var recipientFields = []string{"email", "customer_id", "phone_no", "cc", "bcc"}
+
+// isFor reports whether a part of a recipient matches. A request that was not carried out has no recipients: its body
+// is searched.
+func (e *Entry) isFor(part string) bool {
+	switch {
+	case e.Everyone && e.Kind != "":
+		return true
+	case e.Kind == "" || !e.bodyContains(part):
+		return len(e.Request.Body) > 0 && e.bodyContains(part)
+	}
+	return e.hasValue(func(path []string, text string) bool {
+		return len(path) > 0 && slices.Contains(recipientFields, path[len(path)-1]) && containsFold(text, part)
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -16,24 +17,23 @@ import (
 // Store keeps the latest entries. It is safe for concurrent use.
 type Store struct {
 	// EventName returns the name of the event with the id, or "". It is called for
-	// triggers that were not carried out. It may be nil, and must not be set after
-	// the first Add.
+	// triggers that were not carried out. It must not be set after the first Add.
 	EventName func(id string) string
 	// Notes finds what is worth a look in an entry. It is called once for each entry that
 	// somebody asks about. It must not be set after the first Add.
 	Notes func(*Entry) []Note
+	// Boot identifies the store: another one, such as that of a sandbox that was started
+	// again, has another text.
+	Boot string
 
-	boot     string // random
 	max      int
 	maxBytes int64
 
 	mu      sync.Mutex
-	mark    *Mark             // the latest one, or nil
-	named   []*Mark           // the latest one of each name, the latest first
-	marks   int               // how many there were
-	entries []*Entry          // in the order of their numbers, without gaps
-	calls   map[uint64]*Entry // the latest attempt of each call
-	sends   map[uint64]*Entry // the latest one of each content that was carried out
+	named   []*Mark        // the latest one of each name, in order
+	marks   int            // how many there were
+	entries []*Entry       // in the order of their numbers, without gaps
+	latest  map[uint64]int // the number of the latest entry of each content
 	bytes   int64
 	state   State
 	changed chan struct{} // closed and replaced when the state changes
@@ -48,9 +48,11 @@ type State struct {
 	// Dropped is how many entries were removed because of the limits, since the
 	// last Clear.
 	Dropped int
-	// Mark is the number after which a wait begins unless it names another: that of the
+	// Begin is the number after which a wait begins unless it names another: that of the
 	// latest entry at the last Mark or Clear.
-	Mark int
+	Begin int
+	// Mark is the latest one since the last Clear, or nil.
+	Mark *Mark
 	// Requests counts the entries.
 	Requests int
 }
@@ -58,47 +60,41 @@ type State struct {
 // New returns a store of at most max entries, which count as at most maxBytes. The latest
 // entry is always kept.
 func New(max int, maxBytes int64) *Store {
-	return &Store{boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes, changed: make(chan struct{}),
-		calls: make(map[uint64]*Entry), sends: make(map[uint64]*Entry), Notes: func(*Entry) []Note { return nil }}
+	return &Store{Boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes, changed: make(chan struct{}),
+		latest: make(map[uint64]int), EventName: func(string) string { return "" }, Notes: func(*Entry) []Note { return nil }}
 }
 
 // Add adds an exchange, and removes the oldest entries that exceed the limits.
 func (s *Store) Add(e *fake.Exchange) {
 	entry := newEntry(e, s.EventName)
-	entry.notes = sync.OnceValue(func() []Note { return s.Notes(entry) })
+	entry.Notes = sync.OnceValue(func() []Note { return s.Notes(entry) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entry.Mark = s.mark
+	entry.Mark = s.state.Mark
 	s.entries = append(s.entries, entry)
 	s.bytes += entry.size
 	s.state.Last = entry.Number
 	s.link(entry)
-	s.state.Requests++
-	s.dropOldest()
-	s.notify()
-}
-
-// dropOldest removes the oldest entries that exceed the limits. The caller must hold s.mu.
-func (s *Store) dropOldest() {
 	for len(s.entries) > s.max || s.bytes > s.maxBytes && len(s.entries) > 1 {
 		oldest := s.entries[0]
 		s.entries[0] = nil // so that it can be freed
 		s.entries = s.entries[1:]
 		s.bytes -= oldest.size
-		s.unlink(oldest)
+		if s.latest[oldest.content] == oldest.Number {
+			delete(s.latest, oldest.content)
+		}
 		s.state.Dropped++
-		s.state.Requests--
 	}
+	s.notify()
 }
 
 // Clear removes all entries. It does not restart the numbers.
 func (s *Store) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.entries, s.bytes, s.mark, s.named = nil, 0, nil, nil
-	clear(s.calls)
-	clear(s.sends)
-	s.state = State{Last: s.state.Last, Mark: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
+	s.entries, s.bytes, s.named = nil, 0, nil
+	clear(s.latest)
+	s.state = State{Last: s.state.Last, Begin: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
 	s.notify()
 }
 
@@ -111,27 +107,25 @@ type Mark struct {
 	repeated atomic.Bool // a later mark has the name
 }
 
+// maxNamed is how many names of marks are known, and maxSuggested how many a search suggests.
+const maxNamed, maxSuggested = 1000, 5
+
 // Mark sets the mark to the number of the latest entry, and returns it. The entries that
 // follow have the mark, until the next one. The name may be empty.
 func (s *Store) Mark(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.marks++
-	s.mark = &Mark{ID: s.marks, Name: name, At: time.Now()}
+	s.state.Begin, s.state.Mark = s.state.Last, &Mark{ID: s.marks, Name: name, At: time.Now()}
 	if name != "" {
-		if i := slices.IndexFunc(s.named, func(m *Mark) bool { return m.Name == name }); i >= 0 {
-			s.named[i].repeated.Store(true)
-			s.named = slices.Delete(s.named, i, i+1)
-		}
-		s.named = slices.Insert(s.named, 0, s.mark)
-		s.named = s.named[:min(len(s.named), maxNamed)]
+		s.named = slices.DeleteFunc(s.named, func(m *Mark) bool {
+			m.repeated.Store(m.Name == name)
+			return m.Name == name
+		})
+		s.named = append(s.named[max(0, len(s.named)+1-maxNamed):], s.state.Mark)
 	}
-	s.state.Mark = s.state.Last
-	return s.state.Mark
+	return s.state.Begin
 }
-
-// maxNamed is how many names of marks are known, and maxSuggested how many a search suggests.
-const maxNamed, maxSuggested = 1000, 5
 
 // Keys returns the keys of a query with their values, of which those of mark are the names of the latest ones.
 func (s *Store) Keys() []Term {
@@ -139,17 +133,10 @@ func (s *Store) Keys() []Term {
 	defer s.mu.Unlock()
 	keys := slices.Clone(Keys)
 	i := slices.IndexFunc(keys, func(t Term) bool { return t.Key == "mark" })
-	for _, mark := range s.named[:min(len(s.named), maxSuggested)] {
+	for _, mark := range slices.Backward(s.named[max(0, len(s.named)-maxSuggested):]) {
 		keys[i].Values = append(keys[i].Values, mark.Name)
 	}
 	return keys
-}
-
-// LatestMark returns the latest mark since the last Clear, or nil.
-func (s *Store) LatestMark() *Mark {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mark
 }
 
 // Touch reports a change that is not an entry.
@@ -160,20 +147,13 @@ func (s *Store) Touch() {
 	s.notify()
 }
 
-// Boot identifies the store: another one, such as that of a sandbox that was started
-// again, has another text.
-func (s *Store) Boot() string { return s.boot }
-
 // Epoch identifies the history. It differs after a Clear and in another store, when a
 // number no longer stands for the same entry.
-func (s *Store) Epoch() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return fmt.Sprintf("%s.%d", s.boot, s.state.Cleared)
-}
+func (s *Store) Epoch() string { return fmt.Sprintf("%s.%d", s.Boot, s.State().Cleared) }
 
 // notify wakes everybody who waits. The caller must hold s.mu.
 func (s *Store) notify() {
+	s.state.Requests = len(s.entries)
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -206,14 +186,19 @@ func (s *Store) Changed(ctx context.Context, seen State) (State, error) {
 }
 
 // Get returns the entry with the number.
-func (s *Store) Get(number int) (*Entry, bool) {
+func (s *Store) Get(number int) (e *Entry, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := number - s.first()
-	if i < 0 || i >= len(s.entries) {
-		return nil, false
+	e = s.get(number)
+	return e, e != nil
+}
+
+// get returns the entry with the number, or nil. The caller must hold s.mu.
+func (s *Store) get(number int) *Entry {
+	if i := number - s.first(); i >= 0 && i < len(s.entries) {
+		return s.entries[i]
 	}
-	return s.entries[i], true
+	return nil
 }
 
 // first returns the number of the oldest entry, or of the next one if there is
@@ -246,14 +231,9 @@ func (s *Store) Find(q Query, before, limit int) (found []*Entry, more bool) {
 }
 
 // Count returns the number of the entries that match.
-func (s *Store) Count(q Query) (n int) {
-	all, _ := s.After(0)
-	for _, e := range all {
-		if q.Match(e) {
-			n++
-		}
-	}
-	return n
+func (s *Store) Count(q Query) int {
+	all, _ := s.Find(q, 0, math.MaxInt)
+	return len(all)
 }
 
 // Wait calls seen with each entry after a number that matches, also with those that come

@@ -9,35 +9,42 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
 
-// contains reports whether the request or the response contains a word.
+// contains reports whether the request or the response contains a word. Values in place of credentials
+// are left out: they are the same in every request.
 func (e *Entry) contains(word string) bool {
-	if containsFold(unescaped(e.Request.Body), word) || containsFold(e.Op, word) || containsFold(e.Request.Path, word) ||
-		containsFold(unescaped(e.ResponseBody), word) || containsFold(e.Fault, word) || containsFold(e.EventName, word) {
+	matches := func(text string) bool { return text != "REDACTED" && containsFold(text, word) }
+	if e.bodyContains(word) || containsFold(unescaped(e.ResponseBody), word) ||
+		slices.ContainsFunc([]string{e.Op, e.Request.Path, e.Fault, e.EventName}, matches) {
 		return true
 	}
 	for name, values := range e.Request.Query {
-		if containsFold(name, word) || slices.ContainsFunc(values, func(v string) bool { return containsFold(v, word) }) {
+		if matches(name) || slices.ContainsFunc(values, matches) {
 			return true
 		}
 	}
-	return headerContains(e.Request.Header, word) || headerContains(e.ResponseHeader, word)
-}
-
-// headerContains reports whether a value contains a word. Values in place of credentials
-// are left out: they are the same in every request.
-func headerContains(header http.Header, word string) bool {
-	for _, values := range header {
-		if slices.ContainsFunc(values, func(v string) bool { return v != "REDACTED" && containsFold(v, word) }) {
-			return true
+	for _, header := range []http.Header{e.Request.Header, e.ResponseHeader} {
+		for _, values := range header {
+			if slices.ContainsFunc(values, matches) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// lower returns a text in lower case, for containsFold.
-func lower(text string) string { return strings.ToLower(text) }
+// bodyContains reports whether the body of the request contains a text, which is in lower case.
+func (e *Entry) bodyContains(lower string) bool {
+	return containsFold(unescaped(e.Request.Body), lower)
+}
+
+// Mentions reports whether the body of the request has one of some texts as a value. Empty texts are left out.
+func (e *Entry) Mentions(texts ...string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool { return text != "" && e.bodyContains(strings.ToLower(`"`+text+`"`)) })
+}
 
 // unescaped returns a JSON body as people read it: without the escapes in its
 // strings.
@@ -85,58 +92,28 @@ func lowerASCII(c byte) byte {
 	return c
 }
 
-// hasValue reports whether a value of the body of the request matches another one, of which it has at least a part. Its
-// path ends with the names of path.
-func (e *Entry) hasValue(path []string, part string, matches func(text string) bool) bool {
-	if text := unescaped(e.Request.Body); !containsFold(text, path[len(path)-1]) || !containsFold(text, part) {
-		return false // most bodies need not be read
-	}
-	return json.Valid(e.Request.Body) && e.findValue(func(at []string, text string) bool {
-		return len(at) >= len(path) && slices.EqualFunc(at[len(at)-len(path):], path, strings.EqualFold) && matches(text)
-	})
-}
-
-// findValue reports whether a text, number or other single value in the body of the request matches, with the names of the
+// hasValue reports whether a text, number or other single value in the body of the request matches, with the names of the
 // members that it is in.
-func (e *Entry) findValue(matches func(at []string, text string) bool) bool {
-	decoder := json.NewDecoder(bytes.NewReader(e.Request.Body))
-	decoder.UseNumber()
-	found, _ := findNext(decoder, nil, matches) // what cannot be read has no values
-	return found
+func (e *Entry) hasValue(matches func(path []string, text string) bool) bool {
+	body, err := strictjson.Value(e.Request.Body)
+	return err == nil && findValue(body, nil, matches) // what is not JSON has no values
 }
 
-// findNext looks for a value that matches in the next value. It reads no further than that, since a body can name many
-// recipients. The elements of an array have the path of the array.
-func findNext(decoder *json.Decoder, at []string, matches func(at []string, text string) bool) (found bool, err error) {
-	token, err := decoder.Token()
-	if err != nil {
-		return false, err
-	}
-	if token == nil {
-		return matches(at, "null"), nil
-	}
-	if _, isNested := token.(json.Delim); !isNested {
-		return matches(at, fmt.Sprint(token)), nil
-	}
-	for decoder.More() {
-		member := at
-		if token == json.Delim('{') {
-			name, err := decoder.Token()
-			if err != nil {
-				return false, err
+// findValue looks for a value that matches in another one. The elements of an array have the path of the array.
+func findValue(in any, path []string, matches func(path []string, text string) bool) bool {
+	switch in := in.(type) {
+	case map[string]any:
+		for name, member := range in {
+			if findValue(member, append(path, name), matches) { // in the place of the member before it
+				return true
 			}
-			member = append(at, fmt.Sprint(name)) // in the place of the member before it
 		}
-		if found, err := findNext(decoder, member, matches); found || err != nil {
-			return found, err
-		}
+		return false
+	case []any:
+		return slices.ContainsFunc(in, func(element any) bool { return findValue(element, path, matches) })
+	case nil:
+		return matches(path, "null")
+	default:
+		return matches(path, fmt.Sprint(in))
 	}
-	_, err = decoder.Token() // the end
-	return false, err
-}
-
-// Mentions reports whether the body of the request has one of some texts as a value. Empty texts are left out.
-func (e *Entry) Mentions(texts ...string) bool {
-	body := unescaped(e.Request.Body)
-	return slices.ContainsFunc(texts, func(text string) bool { return text != "" && containsFold(body, lower(`"`+text+`"`)) })
 }

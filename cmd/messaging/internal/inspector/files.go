@@ -31,12 +31,11 @@ func (in *Inspector) body(w http.ResponseWriter, r *http.Request) {
 }
 
 // email returns the email broadcast with a number, or nil.
-func (in *Inspector) email(number string) *fake.EmailBroadcast {
-	e, ok := in.box.History.Get(numberOf(number))
-	if !ok {
-		return nil
+func (in *Inspector) email(number string) (email *fake.EmailBroadcast) {
+	if e, ok := in.box.History.Get(numberOf(number)); ok {
+		email, _ = e.Broadcast()
 	}
-	return e.Email()
+	return email
 }
 
 // preview responds with the content of an email broadcast.

@@ -86,8 +86,7 @@ func newRequestItem(e *history.Entry) requestItem {
 		Path: e.Request.Path, Status: e.Status, Fault: e.Fault, Subject: e.Subject, Event: e.EventName, Effect: e.Kind,
 		To: e.Names, ToCount: e.Named, Everyone: e.Everyone, Segments: e.Segments, ForeignKey: e.ForeignKey,
 		ReplayOf: e.ReplayOf, Problems: problems(e), Skipped: skipped(e)}
-	delivery, _ := e.Delivery()
-	item.Delivery = words.Delivery(delivery)
+	item.Delivery = words.Delivery(e.Delivery)
 	if e.Mark != nil {
 		item.Mark = e.Mark.Name
 	}
@@ -119,7 +118,7 @@ func newRequestDetail(e *history.Entry) requestDetail {
 	if e.Status != 0 {
 		detail.Response = &responseItem{e.ResponseHeader, e.ResponseBody}
 	}
-	if err := outcome.Of(e.Exchange).Err; err != nil {
+	if err := outcome.Of(e.Exchange); err != nil {
 		detail.Error = err.Error()
 	}
 	return detail
@@ -155,11 +154,12 @@ func newBroadcastItem(e *history.Entry) broadcastItem {
 	var item broadcastItem
 	_ = json.Unmarshal(e.Request.Body, &item)
 	var recipients []fake.Recipient
-	if b := e.Email(); b != nil {
-		recipients, item.Schedule, item.Variables = b.Recipients, b.Schedule, validObject(item.Variables)
+	email, push := e.Broadcast()
+	if email != nil {
+		recipients, item.Schedule, item.Variables = email.Recipients, email.Schedule, validObject(item.Variables)
 	}
-	if b := e.Push(); b != nil {
-		recipients, item.Schedule = b.Recipients, b.Schedule
+	if push != nil {
+		recipients, item.Schedule = push.Recipients, push.Schedule
 	}
 	item.Segments = []string{}
 	for _, recipient := range recipients {
@@ -196,7 +196,7 @@ func validObject(o map[string]json.RawMessage) rawObject {
 func newTriggerItem(e *history.Entry) triggerItem {
 	item := triggerItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), EventID: e.EventID, Event: e.EventName,
 		Values: validObject(e.Values()), Skipped: skipped(e)}
-	_ = json.Unmarshal(e.Payload()["email"], &item.Email) // it may be missing
+	_ = json.Unmarshal(e.Object("payload")["email"], &item.Email) // it may be missing
 	if len(e.Changes) > 0 {
 		item.Customer = &e.Changes[0]
 	}

@@ -9,9 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
-	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // linesOf returns the numbers of the rows of a list and the names of its marks, in order.
@@ -72,8 +70,8 @@ func TestPagesShowTimesInOneForm(t *testing.T) {
 		"/faults":      "Outage until " + f.box.OutageUntil().In(zone).Format("15:04:05"),
 		"/help":        "in the time zone of the sandbox, HST.",
 		"/customers/1": "",
-		"/events/1":    created(event.Model().(fake.Event).CreatedAt),
-		"/messages/1":  created(message.Model().(messaging.TransactionalMessage).CreatedAt),
+		"/events/1":    created(event.Value.(records.Event).CreatedAt),
+		"/messages/1":  created(message.Value.(records.Message).CreatedAt),
 	} {
 		page := f.get(path).Body
 		assert.Contains(t, page, want, path)

@@ -132,7 +132,7 @@ func (in *Inspector) recordPage(kind *records.Kind) page {
 		p.List, first = view.NewRecordList(kind, all, p.Query, before, selected)
 		switch {
 		case ok:
-			p.Detail, p.Title = view.NewRecordDetail(in.box.History, record), record.Line().Title
+			p.Detail, p.Title = view.NewRecordDetail(in.box.History, record), record.Texts()[0]
 		case first != nil:
 			p.Detail, p.Beside = view.NewRecordDetail(in.box.History, *first), true
 		}

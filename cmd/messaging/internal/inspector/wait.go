@@ -18,8 +18,8 @@ const defaultWait, maxWait = 10 * time.Second, 60 * time.Second
 func (in *Inspector) waitAfter(r *http.Request) (after int, since string, err error) {
 	switch r.URL.Query().Get("after") {
 	case "":
-		state, mark := in.box.History.State(), in.box.History.LatestMark()
-		return state.Mark, describeMark(mark, state.Cleared > 0), nil
+		state := in.box.History.State()
+		return state.Begin, describeMark(state.Mark, state.Cleared > 0), nil
 	case "start", "0":
 		return 0, "the start", nil
 	}

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -62,65 +61,46 @@ func Check(head string, size int) (findings []Finding) {
 	}
 	found := mistakes(head)
 	for _, p := range problems {
-		if m := found[p]; m != nil {
-			add(p.severity, words.Count(m.count, p.noun)+" "+p.what+m.example())
+		if addresses := found[p]; len(addresses) > 0 {
+			add(p.severity, words.Count(len(addresses), p.noun)+" "+p.what+example(addresses))
 		}
 	}
 	return findings
 }
 
-// mistake is a problem of a message: how often it has it, and the address of the first.
-type mistake struct {
-	count   int
-	address string
-}
-
-func mistakes(message string) map[*problem]*mistake {
-	found := make(map[*problem]*mistake)
+// mistakes returns the addresses of the elements that have each problem.
+func mistakes(message string) map[*problem][]string {
+	found := make(map[*problem][]string)
+	add := func(p *problem, address string) { found[p] = append(found[p], address) }
 	for n := range parse(message).Descendants() {
-		list, address := problemsOf(n)
-		for _, p := range list {
-			if found[p] == nil {
-				found[p] = &mistake{0, address}
-			}
-			found[p].count++
+		if to, isLink := attribute(n.Attr, "href"); isLink && n.DataAtom == atom.A { // or else it is an anchor
+			add(linkProblem(to), to)
+		}
+		if n.DataAtom != atom.Img {
+			continue
+		}
+		source := valueOf(n.Attr, "src")
+		if linkProblem(source) == insecure {
+			add(loaded, source)
+		}
+		if _, ok := attribute(n.Attr, "alt"); !ok {
+			add(noAlt, source)
 		}
 	}
 	return found
 }
 
 // example names the first of several, or the only one, by its address, if it has one.
-func (m *mistake) example() string {
+func example(addresses []string) string {
 	const longest = 80
 	before := ": "
-	if m.count > 1 {
+	if len(addresses) > 1 {
 		before = ". The first: "
 	}
-	if address := strings.Join(strings.Fields(m.address), " "); address != "" {
+	if address := strings.Join(strings.Fields(addresses[0]), " "); address != "" {
 		return before + words.Shortened(address, longest)
 	}
 	return ""
-}
-
-// problemsOf returns the problems of an element, and the address to which it leads or from which it is loaded.
-func problemsOf(e *html.Node) (list []*problem, address string) {
-	switch e.DataAtom {
-	case atom.A:
-		to, isLink := attribute(e.Attr, "href") // or else it is an anchor
-		if p := linkProblem(to); isLink && p != nil {
-			list = append(list, p)
-		}
-		return list, to
-	case atom.Img:
-		address = valueOf(e.Attr, "src")
-		if linkProblem(address) == insecure {
-			list = append(list, loaded)
-		}
-		if _, ok := attribute(e.Attr, "alt"); !ok {
-			list = append(list, noAlt)
-		}
-	}
-	return list, address
 }
 
 // linkProblem returns what is wrong with the address of a link, or nil.

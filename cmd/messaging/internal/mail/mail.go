@@ -3,7 +3,9 @@
 package mail
 
 import (
+	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,33 +68,30 @@ func Text(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Lines returns a message as lines that people can compare: each tag of a block of HTML is one. Blank lines and the white
-// space around a line are left out.
-func Lines(message string) (lines []string) {
-	if IsHTML(message) {
-		message = blockTag.ReplaceAllString(message, "\n$0\n")
-	}
-	for line := range strings.Lines(message) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
+// Blocks divides a text at the ends of its lines, and where blocks of HTML begin and end.
+func Blocks(text string) (parts []string) {
+	for line := range strings.Lines(text) {
+		from := 0
+		for _, at := range blockTags.FindAllStringIndex(line, -1) {
+			end := at[0]
+			if line[end+1] == '/' {
+				end = at[1]
+			}
+			if end > from && end < len(line) {
+				parts, from = append(parts, line[from:end]), end
+			}
 		}
+		parts = append(parts, line[from:])
 	}
-	return lines
+	return parts
 }
 
-// Blocks divides a line of HTML where blocks begin.
-func Blocks(line string) (parts []string) {
-	from := 0
-	for _, at := range blockTag.FindAllStringIndex(line, -1) {
-		if at[0] > from && line[at[0]+1] != '/' {
-			parts, from = append(parts, line[from:at[0]]), at[0]
-		}
-	}
-	return append(parts, line[from:])
-}
+const blockNames = `html|head|body|title|meta|style|p|div|h[1-6]|li|ul|ol|table|tr|td|th|section|header|footer|blockquote|pre|br|img`
 
-var blockTag = regexp.MustCompile(`(?i)</?(html|head|body|title|meta|style|p|div|h[1-6]|li|ul|ol|table|tr|td|th|section|header|footer|` +
-	`blockquote|pre|br|img)\b[^<>]*>`)
+// blockTags matches the tag that begins a block, or those that end some.
+var blockTags = regexp.MustCompile(`(?i)<(` + blockNames + `)\b[^<>]*>|(</(` + blockNames + `)>\s*)+`)
+
+var blockName = regexp.MustCompile(`^(` + blockNames + `)$`)
 
 // text returns the text in a node, with a line break around each block.
 func text(n *html.Node) string {
@@ -111,19 +110,15 @@ func text(n *html.Node) string {
 		b.WriteString(text(child))
 	}
 	switch {
-	case blocks[n.DataAtom]:
-		return "\n" + b.String() + "\n"
 	case n.DataAtom == atom.Td, n.DataAtom == atom.Th:
 		return b.String() + " "
+	case n.Type == html.ElementNode && blockName.MatchString(n.Data):
+		return "\n" + b.String() + "\n"
 	}
 	return b.String()
 }
 
 var unread = map[atom.Atom]bool{atom.Style: true, atom.Script: true, atom.Title: true, atom.Template: true}
-
-var blocks = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.Li: true,
-	atom.Ul: true, atom.Ol: true, atom.Tr: true, atom.Table: true, atom.Section: true, atom.Header: true, atom.Footer: true,
-	atom.Blockquote: true, atom.Pre: true}
 
 var pixelWidth = regexp.MustCompile(`(?i)(?:^|[\s;-])width\s*:\s*(\d+)px`)
 
@@ -144,4 +139,32 @@ func IsFixed(message string) bool {
 		}
 	}
 	return false
+}
+
+// supplied is what services for email usually fill in without a variable: fields of the customer, and addresses of pages.
+// Whether this one does is not documented, so a placeholder with such a name is no mistake that a request shows.
+var supplied = regexp.MustCompile(`^((customer\.)?(customerid|email|firstname|lastname|phoneno)|` +
+	`(unsubscribe|viewinbrowser|preferences)(url|link)?)$`)
+
+// HasVariable reports whether a placeholder has a variable among those that were sent, by its whole name or by what is before
+// the first dot, as in order.id, or may need none.
+func HasVariable(sent map[string]json.RawMessage, placeholder string) bool {
+	object, _, _ := strings.Cut(placeholder, ".")
+	return sent[placeholder] != nil || sent[object] != nil ||
+		supplied.MatchString(strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(placeholder)))
+}
+
+// placeholder is a name in {{name}} or {{{name}}}, which can have filters, as in {{name | upper}}. What begins with a sign,
+// such as {{#if}} and {{/if}}, is no name in any usual language.
+var placeholder = regexp.MustCompile(`\{\{\s*([^\s{}|#/^>!&][^\s{}|]*)\s*(?:\|[^{}]*)?\}\}`)
+
+// Placeholders returns the names of the placeholders in the texts, sorted, each once.
+func Placeholders(texts ...string) (names []string) {
+	for _, text := range texts {
+		for _, found := range placeholder.FindAllStringSubmatch(text, -1) {
+			names = append(names, found[1])
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,32 +55,29 @@ var described = sync.OnceValue(func() (d description) {
 	return d
 })
 
-// Parameters returns the names of the parameters that an operation has in its query.
-func Parameters(op *service.Operation) (names []string) {
-	if op == nil {
-		return nil
-	}
-	for _, p := range described().Paths[op.Path][strings.ToLower(op.Method)].Parameters {
-		names = append(names, p.Name)
-	}
-	return names
-}
-
-// Unknown returns the members of the body of an operation that the operation does not have, by their paths, each with
-// the one that was probably meant, or "". The payload of a trigger has the parameters of its event too; if the event is
+// Unknown returns the parameters of a query, and the members of a body, that an operation does not have, by their paths, each
+// with the one that was probably meant, or "". The payload of a trigger has the parameters of its event too; if the event is
 // unknown, they are nil, and the payload is not looked at.
-func Unknown(op *service.Operation, body []byte, parameters []string) map[string]string {
-	request := described().Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"].Schema
-	var value any
-	if request == nil || json.Unmarshal(body, &value) != nil {
-		return nil
+func Unknown(op *service.Operation, query url.Values, body []byte, parameters []string) map[string]string {
+	operation := described().Paths[op.Path][strings.ToLower(op.Method)]
+	var known []string
+	for _, p := range operation.Parameters {
+		known = append(known, p.Name)
 	}
 	found := make(map[string]string)
-	look(found, request, "", value, parameters)
+	for name := range query {
+		if !slices.Contains(known, name) {
+			found[name] = words.Nearest(name, known)
+		}
+	}
+	var value any
+	if json.Unmarshal(body, &value) == nil {
+		look(found, operation.RequestBody.Content["application/json"].Schema, "", value, parameters)
+	}
 	return found
 }
 
-// look adds the unknown members of a value.
+// look adds the unknown members of a value. Without a schema, the value is not looked at.
 func look(found map[string]string, s *schema, path string, value any, parameters []string) {
 	if s = resolve(s, value); s == nil { // of an unknown member
 		return

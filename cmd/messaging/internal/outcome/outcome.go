@@ -1,4 +1,4 @@
-// Package outcome finds what a call of package messaging came to, from its recorded
+// Package outcome finds what a call of package messaging returns, from its recorded
 // exchange. It replays the response through the real client, so that the two cannot
 // differ.
 package outcome
@@ -17,25 +17,16 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-// Outcome is what a call came to that made one attempt.
-type Outcome struct {
-	Delivery messaging.Delivery
-	// Retryable is the result of messaging.Retryable.
-	Retryable bool
-	// Err is nil if the call succeeded.
-	Err error
-}
-
-// Of returns the outcome of an exchange.
-func Of(e *fake.Exchange) Outcome {
+// Of returns the error of a call that made one attempt, nil if it succeeded.
+func Of(e *fake.Exchange) error {
 	if e.Status == http.StatusOK && e.Fault != "malformed" && e.Fault != "status" {
-		return Outcome{Delivery: messaging.DeliveryAccepted} // the service's own success needs no replay
+		return nil // the service's own success needs no replay
 	}
 	err := call(context.WithValue(context.Background(), exchangeKey{}, e), e)
 	if timedOut(e) {
 		err = timeoutError{err}
 	}
-	return Outcome{messaging.DeliveryOf(err), messaging.NextStepOf(err) == messaging.NextRetry, err}
+	return err
 }
 
 // replayTimeout is the time limit of the client whose attempts time out.

@@ -1,3 +1,5 @@
+// Package records holds the kinds of records that the service stores, such as
+// customers: their seeds, their numbers and counts, and their forms in pages and JSON.
 package records
 
 import (
@@ -5,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,8 +17,73 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-// Customer is a customer as the service stores it, with what its lists leave out.
-type Customer = fake.Customer
+// Kind is a kind of records.
+type Kind struct {
+	// Name is what URLs, seeds and the API call the records, such as "events".
+	Name string
+	// Origin describes where the records come from.
+	Origin string
+	// List is the operation that lists the records.
+	List *service.Operation
+	// Read reads a page of the records with a client.
+	Read func(context.Context, *messaging.Client) error
+
+	idKey  string                     // the key of the id
+	seeded func(*form) []Value        // the records of a seed
+	stored func(*fake.Server) []Value // all records, oldest first
+	count  func(*fake.Server) int     // how many are stored; their list is costly to copy
+	add    func(*fake.Server, Value)
+}
+
+// Kinds are the kinds of records, one for each list of the service. Seeds, dumps, the
+// API, the pages, their counts and the search range over them.
+var Kinds = []*Kind{Customers, Events, Messages}
+
+// Title returns the name as a heading.
+func (k *Kind) Title() string { return strings.ToUpper(k.Name[:1]) + k.Name[1:] }
+
+// Listed returns the kind whose records the operation lists, nil if there is none.
+func Listed(by *service.Operation) *Kind {
+	for _, k := range Kinds {
+		if k.List == by {
+			return k
+		}
+	}
+	return nil
+}
+
+// Names returns the names of all kinds, such as "customers, events or messages".
+func Names(conjunction string) string {
+	var names []string
+	for _, k := range Kinds {
+		names = append(names, k.Name)
+	}
+	return words.List(names, conjunction)
+}
+
+// Value is a record: a [Customer], an [Event] or a [Message]. Its JSON has the form of the service's lists.
+type Value interface {
+	json.Marshaler
+	// ID returns the id of the record, "" if it has none.
+	ID() string
+	// Texts returns what a search looks at. The first two are the record in a list, where Side stands beside them.
+	Texts() []string
+	Side() string
+
+	check() error // of what a seed must have
+}
+
+// values returns records as values.
+func values[T any](list []T, value func(*T) Value) []Value {
+	all := make([]Value, len(list))
+	for i := range list {
+		all[i] = value(&list[i])
+	}
+	return all
+}
+
+// errorOf returns the error of a call, without its result.
+func errorOf(_ any, err error) error { return err }
 
 // Customers are the customers that the service stores.
 var Customers = &Kind{
@@ -23,50 +91,45 @@ var Customers = &Kind{
 	Origin: "Customers come from the seed, or are created by broadcasts and triggers.",
 	List:   service.ListCustomers,
 	Read: func(ctx context.Context, c *messaging.Client) error {
-		_, err := c.Customers.List(ctx, messaging.CustomerListParams{})
-		return err
+		return errorOf(c.Customers.List(ctx, messaging.CustomerListParams{}))
 	},
-	parse: parseCustomer,
-	stored: func(s *fake.Server) []Value {
-		return values(s.Customers(), func(c *fake.Customer) Value { return customer{c} })
-	},
-	add:   func(s *fake.Server, v Value) { s.AddCustomers(*v.(customer).Customer) },
 	idKey: "customer_id",
+	seeded: func(f *form) []Value {
+		return values(f.Customers, func(c *formCustomer) Value {
+			return Customer{&fake.Customer{CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction,
+				Providers: strings.FieldsFunc(c.Providers, func(r rune) bool { return r == ',' || r == ' ' }),
+				CustomerParams: fake.CustomerParams{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName,
+					Email: c.Email, PhoneNo: c.PhoneNo}}}
+		})
+	},
+	stored: func(s *fake.Server) []Value {
+		return values(s.Customers(), func(c *fake.Customer) Value { return Customer{c} })
+	},
+	count: func(s *fake.Server) int { n, _, _ := s.Counts(); return n },
+	add:   func(s *fake.Server, v Value) { s.AddCustomers(*v.(Customer).Customer) },
 }
 
-func parseCustomer(raw json.RawMessage) (Value, error) {
-	var c messaging.Customer
-	if err := json.Unmarshal(raw, &c); err != nil {
-		return nil, err
-	}
+// Customer is a customer as the service stores it, with what its lists leave out. A list of many customers needs few
+// allocations, since each is a pointer into it.
+type Customer struct{ *fake.Customer }
+
+func (c Customer) ID() string   { return c.CustomerID }
+func (c Customer) Side() string { return words.Recent(c.LastInteraction) }
+
+func (c Customer) Texts() []string {
+	texts := []string{strings.TrimSpace(c.FirstName + " " + c.LastName), c.Email, c.CustomerID, c.PhoneNo}
+	return append(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "")
+}
+
+func (c Customer) check() error {
 	local, domain, _ := strings.Cut(c.Email, "@")
 	switch {
-	case len(c.Extra) > 0:
-		return nil, unreadable(c.Extra)
 	case c.CustomerID == "" && c.Email == "":
-		return nil, errors.New("a customer_id or an email is required")
+		return errors.New("a customer_id or an email is required")
 	case c.Email != "" && (local == "" || domain == ""):
-		return nil, errors.New("email: is not an email address")
+		return errors.New("email: is not an email address")
 	}
-	return customer{&Customer{CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction, Providers: c.Providers,
-		CustomerParams: fake.CustomerParams{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email,
-			PhoneNo: c.PhoneNo}}}, nil
-}
-
-type customer struct{ *Customer }
-
-func (c customer) ID() string { return c.CustomerID }
-func (c customer) Model() any { return *c.Customer }
-
-func (c customer) Line() Line {
-	name := strings.TrimSpace(c.FirstName + " " + c.LastName)
-	title := cmp.Or(name, c.Email, c.CustomerID)
-	others := slices.DeleteFunc([]string{c.Email, c.CustomerID, c.PhoneNo}, func(text string) bool { return text == title })
-	return Line{title, cmp.Or(others...), words.Recent(c.LastInteraction)}
-}
-
-func (c customer) Texts() []string {
-	return []string{c.CustomerID, c.Email, c.FirstName + " " + c.LastName, c.PhoneNo}
+	return nil
 }
 
 // Events are the event definitions that the service stores.
@@ -75,45 +138,32 @@ var Events = &Kind{
 	Origin: "Event definitions come from the seed, or are created by requests.",
 	List:   service.ListEvents,
 	Read: func(ctx context.Context, c *messaging.Client) error {
-		_, err := c.Events.List(ctx, messaging.EventListParams{})
-		return err
+		return errorOf(c.Events.List(ctx, messaging.EventListParams{}))
 	},
-	parse: parseEvent,
-	stored: func(s *fake.Server) []Value {
-		return values(s.Events(), func(e *fake.Event) Value { return event{e} })
-	},
-	add:   func(s *fake.Server, v Value) { s.AddEvents(*v.(event).Event) },
-	idKey: "id",
+	idKey:  "id",
+	seeded: func(f *form) []Value { return values(f.Events, newEvent) },
+	stored: func(s *fake.Server) []Value { return values(s.Events(), newEvent) },
+	count:  func(s *fake.Server) int { _, n, _ := s.Counts(); return n },
+	add:    func(s *fake.Server, v Value) { s.AddEvents(*v.(Event).Event) },
 }
 
-func parseEvent(raw json.RawMessage) (Value, error) {
-	var e messaging.Event
-	if err := json.Unmarshal(raw, &e); err != nil {
-		return nil, err
-	}
-	incomplete := slices.ContainsFunc(e.Parameters, func(p messaging.EventParameter) bool { return p.Name == "" || p.Type == "" })
-	switch {
-	case len(e.Extra) > 0:
-		return nil, unreadable(e.Extra)
-	case e.Name == "":
-		return nil, errors.New("a name is required")
-	case incomplete:
-		return nil, errors.New("a parameter needs a name and a type")
-	}
-	stored := fake.Event{ID: e.ID, Name: e.Name, Description: e.Description, CreatedAt: e.CreatedAt}
-	for _, p := range e.Parameters {
-		stored.Parameters = append(stored.Parameters, fake.EventParameter{Name: p.Name, Type: string(p.Type), Required: p.Required})
-	}
-	return event{&stored}, nil
-}
+// Event is an event definition.
+type Event struct{ *fake.Event }
 
-type event struct{ *fake.Event }
+func newEvent(e *fake.Event) Value { return Event{e} }
 
-func (e event) ID() string      { return e.Event.ID }
-func (e event) Model() any      { return *e.Event }
-func (e event) Texts() []string { return []string{e.ID(), e.Name, e.Description} }
-func (e event) Line() Line {
-	return Line{e.Name, e.Description, words.Count(len(e.Parameters), "parameter")}
+func (e Event) ID() string      { return e.Event.ID }
+func (e Event) Side() string    { return words.Count(len(e.Parameters), "parameter") }
+func (e Event) Texts() []string { return []string{e.Name, e.Description, e.ID()} }
+
+func (e Event) check() error {
+	if e.Name == "" {
+		return errors.New("a name is required")
+	}
+	if slices.ContainsFunc(e.Parameters, func(p fake.EventParameter) bool { return p.Name == "" || p.Type == "" }) {
+		return errors.New("a parameter needs a name and a type")
+	}
+	return nil
 }
 
 // Messages are the transactional messages that the service stores.
@@ -122,47 +172,35 @@ var Messages = &Kind{
 	Origin: "Transactional messages come from the seed. The service has no operation that adds one.",
 	List:   service.ListTransactional,
 	Read: func(ctx context.Context, c *messaging.Client) error {
-		_, err := c.Transactional.List(ctx, messaging.TransactionalListParams{})
-		return err
+		return errorOf(c.Transactional.List(ctx, messaging.TransactionalListParams{}))
 	},
-	parse: parseMessage,
-	stored: func(s *fake.Server) []Value {
-		rows := s.Transactional()
-		messages := make([]message, len(rows))
-		for i, row := range rows {
-			messages[i] = through[message](row)
-		}
-		return values(messages, func(m *message) Value { return m })
-	},
-	add:   func(s *fake.Server, v Value) { s.AddTransactional(through[fake.Extra](v)) },
-	idKey: "id",
+	idKey:  "id",
+	seeded: func(f *form) []Value { return values(f.Messages, newMessage) },
+	stored: func(s *fake.Server) []Value { return values(s.Transactional(), newMessage) },
+	count:  func(s *fake.Server) int { _, _, n := s.Counts(); return n },
+	add:    func(s *fake.Server, v Value) { s.AddTransactional(through[fake.Extra](v)) },
 }
 
-func parseMessage(raw json.RawMessage) (Value, error) {
-	var m message
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, err
+// Message is a transactional message.
+type Message struct{ messaging.TransactionalMessage }
+
+func newMessage(row *fake.Extra) Value { return through[Message](row) }
+
+func (m Message) ID() string   { return m.TransactionalMessage.ID }
+func (m Message) Side() string { return words.Thousands(m.TotalSent) + " sent" }
+
+func (m Message) Texts() []string {
+	return []string{cmp.Or(m.Subject, m.Title, "(no subject)"), string(m.Channel), m.Title, m.Message, m.ID()}
+}
+
+func (m Message) check() error {
+	for _, name := range slices.Sorted(maps.Keys(m.Extra)) {
+		return errors.New(name + ": is unknown, or cannot be read")
 	}
-	switch {
-	case len(m.Extra) > 0:
-		return nil, unreadable(m.Extra)
-	case m.Channel == "":
-		return nil, errors.New("a channel is required")
+	if m.Channel == "" {
+		return errors.New("a channel is required")
 	}
-	return &m, nil
-}
-
-type message struct{ messaging.TransactionalMessage }
-
-func (m *message) ID() string { return m.TransactionalMessage.ID }
-func (m *message) Model() any { return m.TransactionalMessage }
-
-func (m *message) Line() Line {
-	return Line{cmp.Or(m.Subject, m.Title, "(no subject)"), string(m.Channel), words.Thousands(m.TotalSent) + " sent"}
-}
-
-func (m *message) Texts() []string {
-	return []string{m.ID(), string(m.Channel), m.Subject, m.Title, m.Message}
+	return nil
 }
 
 // through converts a record, both of whose forms have the same JSON.

@@ -1,13 +1,10 @@
 package records
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -31,57 +28,36 @@ var demo []byte
 
 // form is the form of a seed.
 type form struct {
-	Customers []struct {
-		CustomerID      string `json:"customer_id"`
-		FirstName       string `json:"first_name"`
-		LastName        string `json:"last_name"`
-		Email           string `json:"email"`
-		PhoneNo         string `json:"phone_no"`
-		CreatedAt       string `json:"customer_created_at"`
-		UpdatedAt       string `json:"updated_at"`
-		Providers       string `json:"providers"`
-		LastInteraction string `json:"last_interaction"`
-	} `json:"customers"`
-	Events []struct {
-		ID          string                `json:"id"`
-		Name        string                `json:"name"`
-		Description string                `json:"description"`
-		CreatedAt   string                `json:"created_at"`
-		Parameters  []fake.EventParameter `json:"parameters"`
-	} `json:"events"`
-	Messages []struct {
-		ID              string `json:"id"`
-		Channel         string `json:"channel"`
-		Subject         string `json:"subject"`
-		Title           string `json:"title"`
-		Message         string `json:"message"`
-		MessageType     string `json:"message_type"`
-		CreatedAt       string `json:"created_at"`
-		TotalSent       int    `json:"total_sent"`
-		TotalDelivered  int    `json:"total_delivered"`
-		TotalFailed     int    `json:"total_failed"`
-		TotalComplained int    `json:"total_complained"`
-		TotalBounced    int    `json:"total_bounced"`
-	} `json:"messages"`
+	Customers []formCustomer `json:"customers"`
+	Events    []fake.Event   `json:"events"`
+	Messages  []fake.Extra   `json:"messages"`
+}
+
+type formCustomer struct {
+	CustomerID      string    `json:"customer_id"`
+	FirstName       string    `json:"first_name"`
+	LastName        string    `json:"last_name"`
+	Email           string    `json:"email"`
+	PhoneNo         string    `json:"phone_no"`
+	CreatedAt       time.Time `json:"customer_created_at"`
+	UpdatedAt       time.Time `json:"updated_at"`
+	Providers       string    `json:"providers"`
+	LastInteraction time.Time `json:"last_interaction"`
 }
 
 // ParseSeed parses a seed. Its errors name the line, or else the record.
 func ParseSeed(data []byte) (Seed, error) {
-	if err := strictjson.Decode(data, new(form)); err != nil {
-		return nil, err
-	}
-	var lists map[string][]json.RawMessage
-	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &lists); err != nil {
+	var read form
+	if err := strictjson.Decode(data, &read); err != nil {
 		return nil, err
 	}
 	seed := make(Seed)
 	for _, k := range Kinds {
-		for i, raw := range lists[k.Name] {
-			record, err := k.parse(raw)
-			if err != nil {
+		seed[k] = k.seeded(&read)
+		for i, v := range seed[k] {
+			if err := v.check(); err != nil {
 				return nil, fmt.Errorf("%s.%d: %w", k.Name, i, err)
 			}
-			seed[k] = append(seed[k], record)
 		}
 		if err := k.checkIDs(make(map[string]string), seed[k]); err != nil {
 			return nil, err
@@ -104,11 +80,6 @@ func (k *Kind) checkIDs(ids map[string]string, added []Value) error {
 		ids[id] = fmt.Sprintf("duplicates %s.%d", k.Name, i)
 	}
 	return nil
-}
-
-// unreadable returns an error for the members of a record that have the right type, and are not read.
-func unreadable(extra map[string]json.RawMessage) error {
-	return errors.New(slices.Sorted(maps.Keys(extra))[0] + ": cannot be read")
 }
 
 // Counts returns the numbers of records by the names of their kinds.

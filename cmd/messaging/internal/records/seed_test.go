@@ -13,7 +13,7 @@ func TestDemoSeedHasEveryKind(t *testing.T) {
 	assert.Len(t, seed[records.Customers], 24)
 	assert.Len(t, seed[records.Events], 4)
 	assert.Len(t, seed[records.Messages], 6)
-	assert.Equal(t, "order shipped", seed[records.Events][0].Line().Title)
+	assert.Equal(t, "order shipped", seed[records.Events][0].Texts()[0])
 }
 
 func TestSeedErrorsNameTheLineOrTheRecord(t *testing.T) {
@@ -32,7 +32,7 @@ func TestSeedErrorsNameTheLineOrTheRecord(t *testing.T) {
 		"an unknown key of a parameter": {
 			"{\"events\":[{\"name\":\"n\",\"parameters\":[\n{\"name\":\"p\",\"type\":\"text\",\n\"requierd\":true}]}]}",
 			`line 3: unknown field "requierd"; must be name, type or required`},
-		"an invalid time":     {`{"customers":[{"email":"a@b.test","updated_at":"yesterday"}]}`, "customers.0: updated_at: cannot be read"},
+		"an invalid time":     {`{"customers":[{"email":"a@b.test","updated_at":"yesterday"}]}`, `line 1: "yesterday" must be a time such as 2026-11-21T09:00:00Z`},
 		"an invalid address":  {`{"customers":[{"email":"a"}]}`, "customers.0: email: is not an email address"},
 		"an id that is there": {`{"events":[{"id":"e","name":"n"},{"id":"e","name":"m"}]}`, "events.1.id: duplicates events.0"},
 		"a customer id that is there": {`{"customers":[{"customer_id":"1"},{"customer_id":"1"}]}`,

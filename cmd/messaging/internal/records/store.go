@@ -1,53 +1,24 @@
 package records
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
-// Store is what a service stores, with numbers and counts. It is safe for concurrent use.
+// Store is what a service stores. It is safe for concurrent use.
 type Store struct {
 	service *fake.Server
-	adding  sync.Mutex              // held while records are added or replaced
-	counts  map[*Kind]*atomic.Int64 // the lists of the service are costly to copy
-
-	mu     sync.Mutex
-	events map[string]fake.Event // by id; an event never changes
+	adding  sync.Mutex // held while records are added or replaced
 }
 
-// NewStore returns what the service stores, which must be empty.
-func NewStore(service *fake.Server) *Store {
-	s := &Store{service: service, counts: make(map[*Kind]*atomic.Int64), events: make(map[string]fake.Event)}
-	for _, k := range Kinds {
-		s.counts[k] = new(atomic.Int64)
-	}
-	return s
-}
-
-// Observe counts the records that a request created.
-func (s *Store) Observe(e *fake.Exchange) {
-	for _, change := range e.Customers {
-		if change.Created {
-			s.counts[Customers].Add(1)
-		}
-	}
-	if event, ok := e.Effect.(*fake.Event); ok {
-		s.counts[Events].Add(1)
-		s.learn(*event)
-	}
-}
-
-func (s *Store) learn(events ...fake.Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, event := range events {
-		s.events[event.ID] = event
-	}
-}
+// NewStore returns what the service stores.
+func NewStore(service *fake.Server) *Store { return &Store{service: service} }
 
 // FirstEvent returns the id of the first event with a name, or "".
 func (s *Store) FirstEvent(name string) string {
@@ -60,15 +31,10 @@ func (s *Store) FirstEvent(name string) string {
 }
 
 // Event returns the event with an id.
-func (s *Store) Event(id string) (event fake.Event, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	event, ok = s.events[id]
-	return event, ok
-}
+func (s *Store) Event(id string) (fake.Event, bool) { return s.service.Event(id) }
 
-// Count returns the number of records. Unlike All it copies nothing.
-func (s *Store) Count(k *Kind) int { return int(s.counts[k].Load()) }
+// Count returns the number of records.
+func (s *Store) Count(k *Kind) int { return k.count(s.service) }
 
 // All returns all records of a kind, newest first. Their numbers are those of the service,
 // or else count them from 1.
@@ -77,7 +43,7 @@ func (s *Store) All(k *Kind) Records {
 	all := make(Records, len(values))
 	for i, v := range values {
 		number := i + 1
-		if c, ok := v.(customer); ok {
+		if c, ok := v.(Customer); ok {
 			number = c.Number
 		}
 		all[len(values)-1-i] = Record{number, v}
@@ -119,12 +85,6 @@ func (s *Store) Reset(seed Seed) {
 	s.adding.Lock()
 	defer s.adding.Unlock()
 	s.service.Reset()
-	s.mu.Lock()
-	clear(s.events)
-	s.mu.Unlock()
-	for _, count := range s.counts {
-		count.Store(0)
-	}
 	s.add(seed)
 }
 
@@ -133,7 +93,61 @@ func (s *Store) add(seed Seed) {
 		for _, v := range seed[k] {
 			k.add(s.service, v)
 		}
-		s.counts[k].Add(int64(len(seed[k])))
 	}
-	s.learn(s.service.Events()...)
+}
+
+// Record is a record with its number in URLs. Numbers are not used again after a
+// reset.
+type Record struct {
+	Number int
+	Value
+}
+
+// MarshalJSON writes the form of the service's lists, with the number and the devices of a customer.
+func (r Record) MarshalJSON() ([]byte, error) {
+	members := through[map[string]any](r.Value)
+	members["number"] = r.Number
+	if c, ok := r.Value.(Customer); ok {
+		members["devices"] = append([]fake.Device{}, c.Devices...)
+	}
+	return json.Marshal(members)
+}
+
+// Records are records of one kind, newest first.
+type Records []Record
+
+// Find returns the newest record that matches.
+func (r Records) Find(matches func(Record) bool) (Record, bool) {
+	i := slices.IndexFunc(r, matches)
+	if i < 0 {
+		return Record{}, false
+	}
+	return r[i], true
+}
+
+// WithNumber returns the record with a number.
+func (r Records) WithNumber(number int) (Record, bool) {
+	return r.Find(func(record Record) bool { return record.Number == number })
+}
+
+// Search returns the records that match all terms, each of which is a word, at most limit of
+// them, and whether there are more. If before is not 0, it begins below that number.
+func (r Records) Search(words []search.Term, before, limit int) (found Records, more bool) {
+	for _, record := range r {
+		if before > 0 && record.Number >= before || !record.matches(words) {
+			continue
+		}
+		if len(found) == limit {
+			return found, true
+		}
+		found = append(found, record)
+	}
+	return found, false
+}
+
+func (r Record) matches(words []search.Term) bool {
+	text := strings.ToLower(strings.Join(r.Texts(), "\n"))
+	return !slices.ContainsFunc(words, func(word search.Term) bool {
+		return strings.Contains(text, strings.ToLower(word.Text)) == word.Not
+	})
 }

@@ -10,12 +10,12 @@ import (
 func TestOperationsAreFoundByAPartOfTheirName(t *testing.T) {
 	for part, want := range map[string]string{"": "", "trigger": "trigger event", "PUSH": "send push broadcast",
 		"list events": "list events"} {
-		found, err := FindOp(part)
+		found, err := findOp(part)
 		require.NoError(t, err)
 		assert.Equal(t, want, found)
 	}
-	_, err := FindOp("event")
+	_, err := findOp("event")
 	assert.EqualError(t, err, `op: "event" is part of several operations: create event, trigger event, list events`)
-	_, err = FindOp("delete")
+	_, err = findOp("delete")
 	assert.ErrorContains(t, err, `op: unknown operation "delete"; must be empty or part of one of send email broadcast, `)
 }

@@ -60,7 +60,7 @@ func Start(cfg Config) (*Sandbox, error) {
 	b := &Sandbox{History: history.New(cfg.Keep, cfg.KeepBytes), Started: time.Now(), SeedName: cfg.SeedName,
 		StartID: cfg.StartID, seed: cfg.Seed, failed: make(chan error, 1)}
 	if b.StartID == "" {
-		b.StartID = b.History.Boot()
+		b.StartID = b.History.Boot
 	}
 	b.service = fake.New(fake.Config{Key: cfg.Key, Identifier: cfg.Identifier, NoHistory: true, MaxRecords: cfg.MaxRecords,
 		Observe: b.observe})
@@ -75,7 +75,6 @@ func Start(cfg Config) (*Sandbox, error) {
 // observe is called before the response is sent.
 func (b *Sandbox) observe(e *fake.Exchange) {
 	withoutCredentials(&e.Request)
-	b.Records.Observe(e)
 	b.History.Add(e)
 }
 

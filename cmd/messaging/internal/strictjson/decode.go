@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -42,7 +43,10 @@ func Decode(data []byte, into any) error {
 		decoder.UseNumber() // a number keeps its digits
 		err = decoder.Decode(into)
 	}
-	switch syntax, kind := new(json.SyntaxError), new(json.UnmarshalTypeError); {
+	switch syntax, kind, moment := new(json.SyntaxError), new(json.UnmarshalTypeError), new(time.ParseError); {
+	case errors.As(err, &moment):
+		at := max(0, bytes.Index(data, []byte(moment.Value)))
+		return fmt.Errorf("line %d: %q must be a time such as 2026-11-21T09:00:00Z", line(int64(at)), moment.Value)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("line %d: %w", line(syntax.Offset), err)
 	case errors.As(err, &kind):

@@ -61,11 +61,10 @@ func compare(store *history.Store, e *history.Entry, with int) comparison {
 
 // other returns the request to compare with, and why it is that one.
 func other(store *history.Store, e *history.Entry, with int) (other *history.Entry, which string) {
-	duplicate, _ := e.DuplicateOf()
 	for _, choice := range []struct {
 		number int
 		which  string
-	}{{with, ""}, {e.ReplayOf, ", which it repeats"}, {duplicate, ", of which it may be a duplicate"}} {
+	}{{with, ""}, {e.ReplayOf, ", which it repeats"}, {e.DuplicateOf, ", of which it may be a duplicate"}} {
 		if choice.number > 0 {
 			other, _ = store.Get(choice.number)
 			return other, choice.which
@@ -121,8 +120,10 @@ func bodyText(body []byte) string {
 		if isJSON {
 			line = strings.ReplaceAll(strings.TrimRight(line, ",\n"), `\n`, "\n")
 		}
-		for _, part := range mail.Lines(line) {
-			b.WriteString(indent + visible.Prose(part) + "\n")
+		for _, part := range mail.Blocks(line) {
+			if part = strings.TrimSpace(part); part != "" {
+				b.WriteString(indent + visible.Prose(part) + "\n")
+			}
 		}
 	}
 	return b.String()

@@ -58,7 +58,7 @@ func NewDetail(box *sandbox.Sandbox, e *history.Entry, query url.Values) *Detail
 	d := &Detail{Entry: e, Title: title(e), Tags: append([]Tag{OutcomeTag(e)}, replayTag(e)...), Outcome: newOutcome(e),
 		Sub: subtitle(e), Notes: notesOf(e, path, urlOf("exchange"))}
 	d.Attempts, d.Again = attemptsOf(box.History, e)
-	email, push := e.Email(), e.Push()
+	email, push := e.Broadcast()
 	d.Facts = factsOf(box, e, email, push)
 	if email != nil && len(email.Message) > maxMail {
 		d.Large = words.Size(len(email.Message))
@@ -189,8 +189,8 @@ func factsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast,
 	}
 	add("Sent by", "", e.Request.Header.Get("User-Agent"))
 	add("Customers", "", changes(e))
-	if event, ok := box.Records.All(records.Events).WithID(e.EventID); ok {
-		add("Event", fmt.Sprintf("/events/%d", event.Number), event.Line().Title)
+	if event, ok := box.Records.All(records.Events).Find(func(r records.Record) bool { return r.ID() == e.EventID }); ok {
+		add("Event", fmt.Sprintf("/events/%d", event.Number), event.Texts()[0])
 	}
 	if e.Op == service.TriggerEvent.Name {
 		switch {

@@ -71,7 +71,8 @@ func NewRecordList(kind *records.Kind, all records.Records, query string, before
 	}
 	for _, record := range found {
 		href := fmt.Sprintf("/%s/%d%s", kind.Name, record.Number, QueryString("q", query, "before", positive(before)))
-		l.Links = append(l.Links, link{record.Line(), href, record.Number == selected})
+		texts := record.Texts()
+		l.Links = append(l.Links, link{texts[0], texts[1], record.Side(), href, record.Number == selected})
 	}
 	return l, first
 }

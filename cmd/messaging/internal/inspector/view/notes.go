@@ -41,8 +41,7 @@ func notesOf(e *history.Entry, path, exchangeTab string) (list []note) {
 		case "foreign_key", "key_header", "wrong_path":
 			found.Class = "bad"
 		case "duplicate":
-			duplicate, _ := e.DuplicateOf()
-			found.Href, found.More = compareURL(path, duplicate), "Compare them"
+			found.Href, found.More = compareURL(path, e.DuplicateOf), "Compare them"
 		case "email_check":
 			found.Href, found.More = path+"?tab=check", "Show the check"
 		}

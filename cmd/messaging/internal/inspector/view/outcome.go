@@ -17,10 +17,10 @@ import (
 
 // OutcomeTag returns what the SDK reports, in a word.
 func OutcomeTag(e *history.Entry) Tag {
-	switch delivery, _ := e.Delivery(); {
-	case delivery == messaging.DeliveryAccepted:
+	switch {
+	case e.Delivery == messaging.DeliveryAccepted:
 		return Tag{"ok", "accepted"}
-	case delivery == messaging.DeliveryRejected:
+	case e.Delivery == messaging.DeliveryRejected:
 		return Tag{"bad", fmt.Sprintf("%d rejected", e.Status)}
 	case e.Status < 300: // no response, or one that says nothing although its status does
 		return Tag{"unknown", "unknown"}
@@ -49,10 +49,9 @@ func newOutcome(e *history.Entry) outcomeView {
 		return outcomeView{"The Go SDK would not have sent this", Tag{"warn", messaging.DeliveryOf(err).String()}, err.Error(),
 			"The service carried it out, because it came from another program, from Send or Do, or from a client without validation."}
 	}
-	v := outcome.Of(e.Exchange)
-	view := outcomeView{Heading: "What the Go SDK returns, with default options", Tag: deliveryTag(v.Delivery.String())}
-	if v.Err != nil {
-		view.Error, view.WhatToDo = v.Err.Error(), whatToDo(e, v)
+	view := outcomeView{Heading: "What the Go SDK returns, with default options", Tag: deliveryTag(e.Delivery.String())}
+	if err := outcome.Of(e.Exchange); err != nil {
+		view.Error, view.WhatToDo = err.Error(), whatToDo(e, err)
 	}
 	return view
 }
@@ -61,27 +60,28 @@ func newOutcome(e *history.Entry) outcomeView {
 const maxRetryAfter = 30 * time.Second
 
 // whatToDo returns the next step after an error.
-func whatToDo(e *history.Entry, v outcome.Outcome) string {
+func whatToDo(e *history.Entry, err error) string {
 	var rejected *messaging.APIError
-	longWait := errors.As(v.Err, &rejected) && rejected.RetryAfter > maxRetryAfter
+	longWait := errors.As(err, &rejected) && rejected.RetryAfter > maxRetryAfter
+	retryable := messaging.NextStepOf(err) == messaging.NextRetry
 	switch {
-	case v.Delivery == messaging.DeliveryAccepted:
+	case e.Delivery == messaging.DeliveryAccepted:
 		return "Nothing: it was carried out, although the response cannot be read."
-	case v.Retryable && longWait:
+	case retryable && longWait:
 		return "Nothing was done. The client does not wait as long as the service asks for: try again after that time."
-	case v.Retryable && e.IsRead():
+	case retryable && e.IsRead():
 		return "The client retries this by itself; the caller sees this error only if the last attempt fails."
-	case v.Delivery == messaging.DeliveryUnknown && e.IsRead():
+	case e.Delivery == messaging.DeliveryUnknown && e.IsRead():
 		return "A read changes nothing: repeat it when the cause is gone."
-	case v.Delivery == messaging.DeliveryUnknown:
+	case e.Delivery == messaging.DeliveryUnknown:
 		return "Check before you send it again: it may have been carried out. The client does not repeat it."
-	case v.Retryable:
+	case retryable:
 		return "Nothing was done. The client retries this by itself; the caller sees this error only if the last attempt fails."
-	case errors.Is(v.Err, messaging.ErrValidation):
+	case errors.Is(err, messaging.ErrValidation):
 		return "Fix the request: nothing was done."
 	case e.Op == "" && e.Key() == history.RightKey:
 		return "Check the method and the path: nothing was done."
-	case errors.Is(v.Err, messaging.ErrUnauthorized), errors.Is(v.Err, messaging.ErrNotFound):
+	case errors.Is(err, messaging.ErrUnauthorized), errors.Is(err, messaging.ErrNotFound):
 		return "Check the API key and the base URL: nothing was done."
 	default:
 		return "Nothing was done; see the error message."

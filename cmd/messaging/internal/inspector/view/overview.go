@@ -40,8 +40,7 @@ func NewOverview(store *history.Store, query string, q history.Query) *Overview 
 	}
 	deliveries, codes := make(map[messaging.Delivery]int), make(map[string]int)
 	for _, e := range entries {
-		delivery, _ := e.Delivery()
-		deliveries[delivery]++
+		deliveries[e.Delivery]++
 		for _, n := range e.Notes() {
 			codes[n.Code]++
 		}

@@ -15,9 +15,9 @@ import (
 
 // link is a line of a list of records.
 type link struct {
-	records.Line
-	Href    string
-	Current bool
+	Title, Sub, Side string
+	Href             string
+	Current          bool
 }
 
 // RecordDetail is what the page of a record shows.
@@ -36,24 +36,24 @@ const customerRows = 20
 // NewRecordDetail returns the detail of a record.
 func NewRecordDetail(store *history.Store, record records.Record) *RecordDetail {
 	d := &RecordDetail{Record: record}
-	switch model := record.Model().(type) {
+	switch record := record.Value.(type) {
 	case records.Customer:
 		entries, _ := store.Find(history.Query{}.And(func(e *history.Entry) bool {
-			return e.Mentions(model.Email, model.CustomerID)
+			return e.Mentions(record.Email, record.CustomerID)
 		}), 0, customerRows)
 		for _, e := range entries {
 			d.Rows = append(d.Rows, NewRow(e))
 		}
-		for _, text := range []string{model.Email, model.CustomerID} {
+		for _, text := range []string{record.Email, record.CustomerID} {
 			if text != "" {
 				d.Searches = append(d.Searches, recipientSearch(text))
 			}
 		}
-		d.Devices = firstRows(model.Devices)
-		d.More = len(model.Devices) - len(d.Devices)
-	case fake.Event:
+		d.Devices = firstRows(record.Devices)
+		d.More = len(record.Devices) - len(d.Devices)
+	case records.Event:
 		d.Trigger = Snippet{"Trigger it from a shell", postCode(`"$MESSAGING_BASE_URL`+service.TriggerEvent.Path+`"`,
-			`"X-Authorization: $MESSAGING_API_KEY"`, triggerBody(model))}
+			`"X-Authorization: $MESSAGING_API_KEY"`, triggerBody(*record.Event))}
 	}
 	return d
 }

@@ -196,7 +196,7 @@ func firstValues(e *history.Entry) string {
 	if len(e.Request.Body) > maxTitled {
 		return ""
 	}
-	payload := e.Payload()
+	payload := e.Object("payload")
 	delete(payload, "email")
 	delete(payload, "customer")
 	var values []string

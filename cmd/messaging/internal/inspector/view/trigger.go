@@ -29,7 +29,7 @@ func parameters(e *history.Entry, events findings.Events) (list []parameter) {
 		return nil
 	}
 	event, _ := events.Event(e.EventID)
-	payload := e.Payload()
+	payload := e.Object("payload")
 	delete(payload, "email")
 	delete(payload, "customer")
 	for _, p := range event.Parameters {
