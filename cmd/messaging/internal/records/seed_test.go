@@ -32,7 +32,8 @@ func TestSeedErrorsNameTheLineOrTheRecord(t *testing.T) {
 		"an unknown key of a parameter": {
 			"{\"events\":[{\"name\":\"n\",\"parameters\":[\n{\"name\":\"p\",\"type\":\"text\",\n\"requierd\":true}]}]}",
 			`line 3: unknown field "requierd"; must be name, type or required`},
-		"an invalid time":     {`{"customers":[{"email":"a@b.test","updated_at":"yesterday"}]}`, `line 1: "yesterday" must be a time such as 2026-11-21T09:00:00Z`},
+		"an invalid time": {"{\n\"customers\":[{\"email\":\"a@b.test\",\n\"updated_at\":\"yesterday\"}]}",
+			`line 3: "yesterday" must be a time such as 2026-11-21T09:00:00Z`},
 		"an invalid address":  {`{"customers":[{"email":"a"}]}`, "customers.0: email: is not an email address"},
 		"an id that is there": {`{"events":[{"id":"e","name":"n"},{"id":"e","name":"m"}]}`, "events.1.id: duplicates events.0"},
 		"a customer id that is there": {`{"customers":[{"customer_id":"1"},{"customer_id":"1"}]}`,
