@@ -1,8 +1,6 @@
 package faults
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestARowIsMissedIfThePromiseIsBroken(t *testing.T) {
 	for name, c := range map[string]struct {

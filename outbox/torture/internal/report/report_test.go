@@ -16,26 +16,13 @@ func TestWriteReplacesOneTable(t *testing.T) {
 	if err := table.Write([]Row{Judged(true, "good"), Judged(false, "bad")}, "a machine"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := "text\n" + begin("a") + "\n| what | result |\n|---|---|\n| good | ok |\n| bad | MISSED |\n\n`go run . -run '^a'` · a machine\n" +
 		end + "\n" + other + "more\n"
-	if string(got) != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	if got, err := os.ReadFile(file); err != nil || string(got) != want {
+		t.Errorf("got error %v and\n%s\nwant\n%s", err, got, want)
 	}
 	table.Name = "c"
 	if err := table.Write(nil, ""); err == nil {
 		t.Error("a table that the file does not have must be an error")
-	}
-}
-
-func TestBusyIsAPartOfTheTime(t *testing.T) {
-	if share := busy(); share < 0 || share > 1 {
-		t.Errorf("got %v", share)
-	}
-	if used, all := processorTime(); used > all {
-		t.Errorf("%d of %d ticks", used, all)
 	}
 }
