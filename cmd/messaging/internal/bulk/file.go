@@ -51,7 +51,7 @@ func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 			reader, err = rows.NewReader(f.Name, f.Delimiter, f.Content)
 		}
 		if err == nil && reader.Header != nil {
-			err = f.Mapper.CheckHeader(reader.Header)
+			err = f.Mapper.checkHeader(reader.Header)
 		}
 		if err != nil {
 			yield(line{}, err)

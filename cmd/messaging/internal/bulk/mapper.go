@@ -24,25 +24,13 @@ import (
 // of the same name.
 const customerPrefix = "customer."
 
-// Mapper turns rows into triggers.
+// Mapper turns rows into triggers of an event.
 type Mapper struct {
-	event     *messaging.Event
-	renamed   map[string]string // what --map says of a column
-	keyColumn string
-	mapping   []string // see Mapping
-}
-
-// NewMapper returns a mapper for triggers of an event. renamed has, by the name of a column,
-// the parameter or field that the column holds, or "" for a column to leave out. keyColumn
-// names the column with the key of the entry; if it is "", the key is the hash of the request.
-func NewMapper(event *messaging.Event, renamed map[string]string, keyColumn string) (*Mapper, error) {
-	m := &Mapper{event: event, renamed: renamed, keyColumn: keyColumn}
-	for column, name := range renamed {
-		if name != "" && !m.isTarget(name) {
-			return nil, fmt.Errorf("column %q: %w", column, m.unknown(name))
-		}
-	}
-	return m, nil
+	Event *messaging.Event
+	// Renamed has, by the name of a column, the parameter or field that the column holds, or "" for a column to leave out.
+	Renamed map[string]string
+	// KeyColumn is the column with the key of the entry; if it is "", the key is the hash of the request.
+	KeyColumn string
 }
 
 // isTarget reports whether a column can be called this.
@@ -56,115 +44,70 @@ func customerField(c *messaging.CustomerParams, name string) *string {
 }
 
 func (m *Mapper) parameter(name string) *messaging.EventParameter {
-	i := slices.IndexFunc(m.event.Parameters, func(p messaging.EventParameter) bool { return p.Name == name })
+	i := slices.IndexFunc(m.Event.Parameters, func(p messaging.EventParameter) bool { return p.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &m.event.Parameters[i]
+	return &m.Event.Parameters[i]
 }
 
 func (m *Mapper) unknown(name string) error {
 	var names []string
-	for _, p := range m.event.Parameters {
+	for _, p := range m.Event.Parameters {
 		names = append(names, p.Name)
 	}
 	return fmt.Errorf("%q is neither a parameter of the event %q (%s) nor a field of a customer (%s)",
-		name, m.event.Name, strings.Join(names, ", "), strings.Join(recipients.Fields, ", "))
+		name, m.Event.Name, strings.Join(names, ", "), strings.Join(recipients.Fields, ", "))
 }
 
-// CheckHeader returns an error for a header that does not fit the event.
-func (m *Mapper) CheckHeader(header []rows.Field) error {
+// checkHeader returns an error for a header that does not fit the event. It is about the file: a row cannot be used without it.
+func (m *Mapper) checkHeader(header []rows.Field) error {
 	filled := map[string]string{} // what the columns hold
-	has := func(column string) bool {
-		return slices.ContainsFunc(header, func(f rows.Field) bool { return f.Name == column })
-	}
-	m.mapping = nil
+	columns := map[string]bool{}
 	for _, field := range header {
-		column, name := field.Name, m.target(field.Name)
-		m.mapping = append(m.mapping, m.describe(column, name))
+		columns[field.Name] = true
+		name := m.target(field.Name)
 		switch earlier, twice := filled[name]; {
 		case name == "":
 			continue
 		case !m.isTarget(name):
-			return ofColumn(field, "%v; pass --map %q to leave it out, or --map %q to give it a name", m.unknown(name), column+"=",
-				column+"=PARAMETER")
+			return errors.New(field.Problem("%v; pass --map %q to leave it out, or --map %q to give it a name", m.unknown(name),
+				field.Name+"=", field.Name+"=PARAMETER").Error())
 		case twice:
-			return ofColumn(field, "holds %q, as %q does", name, earlier)
+			return errors.New(field.Problem("holds %q, as %q does", name, earlier).Error())
 		}
-		filled[name] = column
+		filled[name] = field.Name
 	}
-	for column := range m.renamed {
-		if !has(column) {
+	for column := range m.Renamed {
+		if !columns[column] {
 			return fmt.Errorf("--map: the file has no column %q", column)
 		}
 	}
-	if m.keyColumn != "" && !has(m.keyColumn) {
-		return fmt.Errorf("--key-column: the file has no column %q", m.keyColumn)
+	if m.KeyColumn != "" && !columns[m.KeyColumn] {
+		return fmt.Errorf("--key-column: the file has no column %q", m.KeyColumn)
 	}
-	return m.checkMissing(filled)
-}
-
-// ofColumn returns an error about a column, which no row can be used without.
-func ofColumn(header rows.Field, format string, args ...any) error {
-	return errors.New(header.Problem(format, args...).Error())
-}
-
-// describe says what a column holds.
-func (m *Mapper) describe(column, name string) string {
-	holds := name
-	switch {
-	case name == "" && column == m.keyColumn:
-		return column + " is the key"
-	case name == "":
-		return column + " is left out"
-	case m.parameter(name) == nil:
-		holds = customerPrefix + strings.TrimPrefix(name, customerPrefix)
-	}
-	if column == m.keyColumn {
-		holds += " and the key"
-	}
-	return column + " → " + holds
-}
-
-// checkMissing returns an error for a required parameter that no column holds.
-func (m *Mapper) checkMissing(filled map[string]string) error {
-	for _, p := range m.event.Parameters {
-		if _, ok := filled[p.Name]; p.Required && !ok {
-			return fmt.Errorf("line 1: no column holds %q, which the event %q requires; pass --map COLUMN=%s if it has another name", p.Name,
-				m.event.Name, p.Name)
-		}
-	}
-	for _, name := range []string{"email", "customer_id", customerPrefix + "email", customerPrefix + "customer_id"} {
-		if _, ok := filled[name]; ok {
-			return nil
-		}
-	}
-	return errors.New(`line 1: no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`)
+	return nil
 }
 
 // target returns what a column holds, or "" if it is left out.
 func (m *Mapper) target(column string) string {
-	name, renamed := m.renamed[column]
+	name, renamed := m.Renamed[column]
 	switch {
 	case renamed:
 		return name
-	case column == m.keyColumn && !m.isTarget(column):
+	case column == m.KeyColumn && !m.isTarget(column):
 		return ""
 	default:
 		return column
 	}
 }
 
-// Mapping says of each column what it holds, in the order of the file. It is empty for a
-// file without a header.
-func (m *Mapper) Mapping() []string { return m.mapping }
-
 // item returns the trigger of a row, and the hash of its body. The error is a *rows.Problem.
 func (m *Mapper) item(row rows.Row) (item outbox.Item, body [sha256.Size]byte, err error) {
-	params := messaging.EventTriggerParams{Definition: m.event, Values: map[string]any{}}
+	params := messaging.EventTriggerParams{Definition: m.Event, Values: map[string]any{}}
 	var customer messaging.CustomerParams
 	for _, field := range row.Fields {
-		if field.Name == m.keyColumn {
+		if field.Name == m.KeyColumn {
 			item.Key = cmp.Or(string(field.JSON), field.Text)
 			if item.Key == "" || len(item.Key) > 255 || strings.ContainsFunc(item.Key, unicode.IsControl) {
 				return item, body, field.Problem("is the key, which must have 1 to 255 bytes without control characters")
@@ -186,10 +129,10 @@ func (m *Mapper) item(row rows.Row) (item outbox.Item, body [sha256.Size]byte, e
 	}
 	body = sha256.Sum256(item.Prepared.Body())
 	switch {
-	case m.keyColumn == "":
+	case m.KeyColumn == "":
 		item.Key = hex.EncodeToString(body[:])
 	case item.Key == "":
-		return item, body, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
+		return item, body, &rows.Problem{Line: row.Line, Name: m.KeyColumn, Text: "is missing, and is the key"}
 	}
 	return item, body, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
@@ -56,7 +55,6 @@ type audience struct {
 	to          messaging.Audience
 	list        *recipients.List // nil unless the audience is a file
 	uncheckable string           // what the audience is unless it is a file
-	extra       []extraRecipients
 
 	parts  string // where the recipients come from
 	total  *int   // recipients; nil if their number is not known
@@ -80,12 +78,17 @@ func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
 	if err != nil {
 		return nil, exit.With(exit.Usage, "--delimiter: %w", err)
 	}
-	list, err := recipients.Read(f.customers, delimiter, cmd.InOrStdin(), f.skipBad)
+	in, err := openInput(cmd, f.customers)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	list, err := recipients.Read(titleOf(f.customers), delimiter, in, f.skipBad)
 	if err != nil {
 		return nil, err
 	}
 	return &audience{to: messaging.ToCustomers(list.Customers...), list: list,
-		parts: words.Count(len(list.Customers), "customer") + " of " + list.Name}, nil
+		parts: words.Count(len(list.Customers), "customer") + " of " + titleOf(f.customers)}, nil
 }
 
 // check returns an error unless the other flags are about the audience.
@@ -126,11 +129,12 @@ func (f *audienceFlags) readSegments() (*audience, error) {
 
 // guard counts the recipients, and refuses too many of them, or any that the profile does not
 // allow.
-func (f *audienceFlags) guard(cmd *cobra.Command, s *settings, a *audience, service *profile.Service, prepared *messaging.Prepared) error {
+func (f *audienceFlags) guard(cmd *cobra.Command, s *settings, a *audience, service *profile.Service, prepared *messaging.Prepared,
+	extra []extraRecipients) error {
 	if err := checkAllowed(cmd.Context(), service, prepared, cmd.Flags(), a.uncheckable); err != nil {
 		return err
 	}
-	total, all, others := 0, "", map[string]bool{}
+	total, all := 0, ""
 	if a.list != nil {
 		total = len(a.list.Customers)
 	} else if f.everyone {
@@ -140,40 +144,31 @@ func (f *audienceFlags) guard(cmd *cobra.Command, s *settings, a *audience, serv
 		}
 		all, a.parts = "all ", "EVERYONE: all "+words.Count(total, "customer")+" of the account"
 	}
-	for _, each := range a.extra {
-		for _, address := range each.addresses {
-			if a.list == nil || !a.list.Has(address) {
-				others[recipients.LowerASCII(address)] = true
-			}
-		}
+	for _, each := range extra {
 		if n := len(each.addresses); n > 0 {
+			total += n
 			a.parts += fmt.Sprintf(", %d in %s", n, each.field)
 		}
 	}
 	if a.answer != "" { // segments
 		return nil
 	}
-	total += len(others)
 	a.total, a.answer = &total, all+strconv.Itoa(total)
 	return checkLimit(total, cmp.Or(f.max, service.MaxRecipients), fmt.Sprintf(" (%s; --max-recipients %d allows them)", a.parts, total))
 }
 
 // countCustomers counts the customers of the account by listing them.
 func (s *settings) countCustomers(ctx context.Context, service *profile.Service) (n int, err error) {
-	client, err := service.Client()
-	if err != nil {
-		return 0, err
-	}
 	ctx, end := s.limited(ctx)
 	defer end()
 	progress := s.printer.NewProgress(0)
 	defer progress.Stop()
-	for page, err := range client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: pageSize}) {
+	for page, err := range service.Client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: pageSize}) {
 		if err != nil {
 			return 0, fmt.Errorf("cannot count the customers: %w", err)
 		}
 		n += len(page.Items)
-		progress.Set(output.Counts{OK: n})
+		progress.Set(n, "")
 	}
 	if n == 0 {
 		return 0, exit.With(exit.Usage, "the account has no customers; nothing was sent")

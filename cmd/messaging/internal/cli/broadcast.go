@@ -62,7 +62,7 @@ func (b *broadcast) command(s *settings, use, short, long, example string) *cobr
 	b.when.add(cmd)
 	b.confirm.Add(cmd)
 	addAgain(cmd, &b.again)
-	s.printsOf(cmd, &b.confirm, acceptedFields)
+	s.printsOf(cmd, &b.confirm, acceptedSend{})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s) }
 	return cmd
 }
@@ -102,8 +102,7 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings) error {
 	if err != nil {
 		return err
 	}
-	audience.extra = b.addresses()
-	if err := b.audience.guard(cmd, s, audience, service, prepared); err != nil {
+	if err := b.audience.guard(cmd, s, audience, service, prepared, b.addresses()); err != nil {
 		return err
 	}
 	plan := confirm.NewPlan("Send a broadcast", service)

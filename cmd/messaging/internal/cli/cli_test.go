@@ -108,15 +108,3 @@ func TestSandboxEndsWithItsContext(t *testing.T) {
 	cancel()
 	assert.Equal(t, 0, <-sandbox.ended, "although a stream is open")
 }
-
-func TestSizesHaveUnits(t *testing.T) {
-	for text, want := range map[string]int64{"1": 1, "2KiB": 2048, "256MiB": 256 << 20, "1 GiB": 1 << 30, "3000000000": 3_000_000_000} {
-		got, err := parseBytes(text)
-		require.NoError(t, err)
-		assert.Equal(t, want, got, text)
-	}
-	for _, text := range []string{"", "MiB", "1MB", "many", "99999999999GiB"} {
-		_, err := parseBytes(text)
-		assert.Error(t, err, text)
-	}
-}

@@ -33,63 +33,73 @@ func (c call) client() (*messaging.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return service.Client()
+	return service.Client, nil
 }
 
 // list is a command that writes rows.
-type list[T any] struct {
+type list struct {
 	use, short, long, example string
 	args                      cobra.PositionalArgs
 	flags                     func(*pflag.FlagSet)
-	table                     output.Table[T]
-	// rows ranges over the rows. What came before an error is written too.
-	rows func(call) iter.Seq2[T, error]
+	table                     output.Table
+	one                       bool // it is a single row
+	// rows writes the rows. What came before an error is written too.
+	rows func(c call, write func(row any) error) error
 }
 
-func (l list[T]) command(s *settings) *cobra.Command {
-	names := make([]string, len(l.table.Columns))
-	for i, column := range l.table.Columns {
-		names[i] = column.Name
+func (l list) command(s *settings) *cobra.Command {
+	long := l.long
+	if !l.one {
+		long = cmp.Or(l.long, l.short+".") + "\n\nThe columns, also in a pipe, are " + strings.Join(l.table.Names(), ", ") + "."
 	}
-	long := cmp.Or(l.long, l.short+".") + "\n\nThe columns, also in a pipe, are " + strings.Join(names, ", ") + "."
 	cmd := s.reading(l.use, l.short, long, l.example, l.args, l.flags, l.write)
 	s.fields[cmd] = l.table.Fields
 	return cmd
 }
 
 // write writes the rows.
-func (l list[T]) write(c call) error {
-	out := output.NewRows(c.printer, l.table)
-	for row, err := range l.rows(c) {
+func (l list) write(c call) error {
+	out := c.printer.NewRows(l.table, l.one)
+	return errors.Join(l.rows(c, out.Write), out.Close())
+}
+
+// each writes the rows of a sequence.
+func each[T any](rows iter.Seq2[T, error], write func(any) error) error {
+	for row, err := range rows {
 		if err == nil {
-			err = out.Write(row)
+			err = write(row)
 		}
-		if err != nil {
-			return errors.Join(err, out.Close())
-		}
-	}
-	return out.Close()
-}
-
-// get is a command that writes one row.
-type get[T any] struct {
-	use, short, long, example string
-	args                      cobra.PositionalArgs
-	flags                     func(*pflag.FlagSet)
-	table                     output.Table[T]
-	find                      func(call) (*T, error)
-}
-
-func (g get[T]) command(s *settings) *cobra.Command {
-	cmd := s.reading(g.use, g.short, g.long, g.example, g.args, g.flags, func(c call) error {
-		found, err := g.find(c)
 		if err != nil {
 			return err
 		}
-		return output.One(s.printer, g.table, *found)
-	})
-	s.fields[cmd] = g.table.Fields
-	return cmd
+	}
+	return nil
+}
+
+// ofService returns rows that a client of the service lists.
+func ofService[T any](rows func(call, *messaging.Client) iter.Seq2[T, error]) func(call, func(any) error) error {
+	return func(c call, write func(any) error) error {
+		client, err := c.client()
+		if err != nil {
+			return err
+		}
+		return each(rows(c, client), write)
+	}
+}
+
+// inService returns a row that a client of the service finds.
+func inService[T any](find func(call, *messaging.Client) (*T, error)) func(call, func(any) error) error {
+	return func(c call, write func(any) error) error {
+		client, err := c.client()
+		if err != nil {
+			return err
+		}
+		found, err := find(c, client)
+		if err != nil {
+			return err
+		}
+		return write(found)
+	}
 }
 
 // reading returns a command that changes nothing.
@@ -108,49 +118,6 @@ func (s *settings) reading(use, short, long, example string, args cobra.Position
 		return run(call{s, ctx, cmd, args})
 	}
 	return cmd
-}
-
-// ofService returns the rows that a client of the service lists.
-func ofService[T any](rows func(call, *messaging.Client) iter.Seq2[T, error]) func(call) iter.Seq2[T, error] {
-	return func(c call) iter.Seq2[T, error] {
-		client, err := c.client()
-		if err != nil {
-			return failed[T](err)
-		}
-		return rows(c, client)
-	}
-}
-
-// inService finds a row with a client of the service.
-func inService[T any](find func(call, *messaging.Client) (*T, error)) func(call) (*T, error) {
-	return func(c call) (*T, error) {
-		client, err := c.client()
-		if err != nil {
-			return nil, err
-		}
-		return find(c, client)
-	}
-}
-
-// ofSlice returns rows that are there already, or why they are not.
-func ofSlice[T any](rows []T, err error) iter.Seq2[T, error] {
-	if err != nil {
-		return failed[T](err)
-	}
-	return func(yield func(T, error) bool) {
-		for _, row := range rows {
-			if !yield(row, nil) {
-				return
-			}
-		}
-	}
-}
-
-func failed[T any](err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		yield(none, err)
-	}
 }
 
 // group returns a command that only holds others. A misspelled command, which cobra answers with the help, must not look like success.

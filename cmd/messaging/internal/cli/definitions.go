@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,8 @@ import (
 
 func newEventCreate(s *settings) *cobra.Command {
 	var file string
-	cmd := &cobra.Command{
+	c := &creation{settings: s}
+	cmd := c.asking(&cobra.Command{
 		Use:   "create --from-file FILE",
 		Short: "Define an event, and print it with its id",
 		Long: `Define an event, and print it with its id. FILE is one event in the form of events.json:
@@ -33,17 +33,27 @@ The service can neither change nor delete an event.`,
   messaging -p sandbox event create --from-file event.json --dry-run
   messaging -p sandbox event create --from-file event.json`,
 		Args: cobra.NoArgs,
-	}
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.read(cmd, file, `{"events": [%s]}`); err != nil {
+				return err
+			}
+			if len(c.wanted) != 1 {
+				return exit.With(exit.Invalid, "%s must hold one event", file)
+			}
+			return c.run(cmd.Context())
+		},
+	})
 	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin")
 	_ = cmd.MarkFlagRequired("from-file") // the flag exists
-	return s.creating(cmd, func(cmd *cobra.Command, _ []string) ([]messaging.EventCreateParams, error) {
-		return readEvents(cmd, file, true)
-	})
+	return cmd
 }
 
 func newEventApply(s *settings) *cobra.Command {
+	c := &creation{settings: s}
+	compared := list{table: output.Table{Sample: definitions.Comparison{}, Columns: []string{"state", "event", "differences"}},
+		rows: c.check}
 	var check bool
-	cmd := &cobra.Command{
+	cmd := c.asking(&cobra.Command{
 		Use:   "apply FILE",
 		Short: "Create the events of a file that the account does not have",
 		Long: `Create the events of a file, {"events": [{"name", "description", "parameters"}, …]}, that the
@@ -57,138 +67,98 @@ not matter.`,
   messaging -p sandbox event apply events.json --dry-run
   messaging -p sandbox event apply events.json`,
 		Args: cobra.ExactArgs(1),
-	}
-	s.creating(cmd, func(cmd *cobra.Command, args []string) ([]messaging.EventCreateParams, error) {
-		return readEvents(cmd, args[0], false)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.read(cmd, args[0], "%s"); err != nil {
+				return err
+			}
+			if !check {
+				return c.run(cmd.Context())
+			}
+			ctx, end := s.limited(cmd.Context())
+			defer end()
+			return compared.write(call{s, ctx, cmd, args})
+		},
 	})
 	cmd.Flags().BoolVar(&check, "check", false, "compare the events with those of the account; create nothing")
 	cmd.MarkFlagsMutuallyExclusive("check", "dry-run")
 	cmd.MarkFlagsMutuallyExclusive("check", "confirm")
-	compare := list[definitions.Comparison]{table: comparisonTable, rows: compareWithFile}
-	create, fields := cmd.RunE, s.fields[cmd]
+	created := s.fields[cmd]
 	s.fields[cmd] = func() []string {
 		if check {
-			return comparisonTable.Fields()
+			return compared.table.Fields()
 		}
-		return fields()
-	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !check {
-			return create(cmd, args)
-		}
-		ctx, end := s.limited(cmd.Context())
-		defer end()
-		return compare.write(call{s, ctx, cmd, args})
+		return created()
 	}
 	return cmd
-}
-
-// creating completes a command that creates the events that read returns.
-func (s *settings) creating(cmd *cobra.Command, read func(*cobra.Command, []string) ([]messaging.EventCreateParams, error)) *cobra.Command {
-	var flags confirm.Flags
-	flags.Add(cmd)
-	s.printsOf(cmd, &flags, eventTable.Fields)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		wanted, err := read(cmd, args)
-		if err != nil {
-			return err
-		}
-		return s.createEvents(cmd.Context(), &flags, wanted)
-	}
-	return cmd
-}
-
-var comparisonTable = output.Table[definitions.Comparison]{
-	Columns: []output.Column[definitions.Comparison]{
-		{Name: "state", Text: func(c definitions.Comparison) string { return string(c.State) }},
-		{Name: "event", Text: func(c definitions.Comparison) string { return c.Event }},
-		{Name: "differences", Text: func(c definitions.Comparison) string { return strings.Join(c.Differences, "; ") }},
-	},
-	Fields: output.FieldsOf(definitions.Comparison{}),
-}
-
-// compareWithFile compares the events of a file with those of the account. A difference is the last error.
-func compareWithFile(c call) iter.Seq2[definitions.Comparison, error] {
-	wanted, err := readEvents(c.cmd, c.args[0], false)
-	if err != nil {
-		return failed[definitions.Comparison](err)
-	}
-	client, err := c.client()
-	if err != nil {
-		return failed[definitions.Comparison](err)
-	}
-	compared, err := definitions.Compare(wanted, allEvents(c.ctx, client))
-	missing, different := definitions.With(compared, definitions.Missing), definitions.With(compared, definitions.Differs)
-	if _, invalid := prepareEvents(missing); err == nil && invalid != nil {
-		err = exit.With(exit.Invalid, "an event cannot be created: %w", invalid)
-	} else if err == nil && len(missing)+len(different) > 0 {
-		err = exit.With(exit.Drift, "the account differs from %s: %d missing, %d different", c.args[0], len(missing), len(different))
-	}
-	return func(yield func(definitions.Comparison, error) bool) {
-		for _, row := range compared {
-			if !yield(row, nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield(definitions.Comparison{}, err)
-		}
-	}
-}
-
-// readEvents reads a file of events or, if one is true, of one event.
-func readEvents(cmd *cobra.Command, path string, one bool) ([]messaging.EventCreateParams, error) {
-	data, err := readInput(cmd, path)
-	if err != nil {
-		return nil, err
-	}
-	if one {
-		data = fmt.Appendf(nil, `{"events": [%s]}`, data)
-	}
-	list, err := definitions.Parse(path, data)
-	if err == nil && one && len(list) != 1 {
-		err = fmt.Errorf("%s must hold one event", path)
-	}
-	if err != nil {
-		return nil, exit.With(exit.Invalid, "%w", err)
-	}
-	return list, nil
 }
 
 // creation creates the events that an account does not have.
 type creation struct {
 	*settings
-	client   *messaging.Client
+	confirm  confirm.Flags
 	wanted   []messaging.EventCreateParams
+	service  *profile.Service
 	compared []definitions.Comparison
 	missing  []definitions.Comparison
 	created  int
 }
 
-// createEvents creates the events of a list that the account does not have, after the
-// operator has confirmed it, and prints all of them.
-func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wanted []messaging.EventCreateParams) error {
-	if err := flags.Check(); err != nil {
-		return err
-	}
-	service, err := s.account(ctx)
+func (c *creation) asking(cmd *cobra.Command) *cobra.Command {
+	c.confirm.Add(cmd)
+	c.printsOf(cmd, &c.confirm, eventTable.Sample)
+	return cmd
+}
+
+// read reads a file of events. form makes the text of one from that of the file.
+func (c *creation) read(cmd *cobra.Command, path, form string) error {
+	data, err := readInput(cmd, path)
 	if err != nil {
 		return err
 	}
-	client, err := service.Client()
+	if c.wanted, err = definitions.Parse(path, fmt.Appendf(nil, form, data)); err != nil {
+		return exit.With(exit.Invalid, "%w", err)
+	}
+	return nil
+}
+
+// check compares the events of a file with those of the account. A difference is an error.
+func (c *creation) check(call call, write func(any) error) error {
+	client, err := call.client()
 	if err != nil {
 		return err
 	}
-	c := &creation{settings: s, client: client, wanted: wanted}
+	compared, err := definitions.Compare(c.wanted, allEvents(call.ctx, client))
+	for _, row := range compared {
+		if err := write(row); err != nil {
+			return err
+		}
+	}
+	missing, different := definitions.With(compared, definitions.Missing), definitions.With(compared, definitions.Differs)
+	if _, invalid := prepareEvents(missing); err == nil && invalid != nil {
+		return exit.With(exit.Invalid, "an event cannot be created: %w", invalid)
+	} else if err == nil && len(missing)+len(different) > 0 {
+		return exit.With(exit.Drift, "the account differs from %s: %d missing, %d different", call.args[0], len(missing), len(different))
+	}
+	return err
+}
+
+// run creates the events that the account does not have, after the operator has confirmed it, and prints all of them.
+func (c *creation) run(ctx context.Context) (err error) {
+	if err := c.confirm.Check(); err != nil {
+		return err
+	}
+	if c.service, err = c.account(ctx); err != nil {
+		return err
+	}
 	if err := c.compare(ctx); err != nil {
 		return err
 	}
 	if len(c.missing) > 0 {
-		return c.confirmed(ctx, service, flags)
+		return c.confirmed(ctx)
 	}
-	s.printer.Note("nothing to create: the account has every event")
-	if flags.DryRun { // its digest lets the command of a script succeed, however often it runs
-		_, err := flags.Decide(ctx, s.printer, confirm.NewPlan("Create no events", service), confirm.NewAction(service, "", nil, "", ""))
+	c.printer.Note("nothing to create: the account has every event")
+	if c.confirm.DryRun { // its digest lets the command of a script succeed, however often it runs
+		_, err := c.confirm.Decide(ctx, c.printer, confirm.NewPlan("Create no events", c.service), confirm.NewAction(c.service, "", nil, "", ""))
 		return err
 	}
 	return c.print()
@@ -198,7 +168,7 @@ func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wante
 func (c *creation) compare(ctx context.Context) error {
 	ctx, end := c.limited(ctx)
 	defer end()
-	compared, err := definitions.Compare(c.wanted, allEvents(ctx, c.client))
+	compared, err := definitions.Compare(c.wanted, allEvents(ctx, c.service.Client))
 	if err != nil {
 		return err
 	}
@@ -216,7 +186,7 @@ func (c *creation) compare(ctx context.Context) error {
 
 // print prints the events as the account has them.
 func (c *creation) print() error {
-	rows := output.NewRows(c.printer, eventTable)
+	rows := c.printer.NewRows(eventTable, false)
 	for _, row := range c.compared {
 		if err := rows.Write(row.Account); err != nil {
 			return err
@@ -226,24 +196,24 @@ func (c *creation) print() error {
 }
 
 // confirmed asks, and creates what is missing.
-func (c *creation) confirmed(ctx context.Context, service *profile.Service, flags *confirm.Flags) error {
+func (c *creation) confirmed(ctx context.Context) error {
 	prepared, err := prepareEvents(c.missing)
 	if err != nil {
 		return err
 	}
-	plan := confirm.NewPlan("Create events", service)
+	plan := confirm.NewPlan("Create events", c.service)
 	for _, each := range c.missing {
 		plan.Add("create", each.Event+": "+parametersText(each.Wanted.Parameters))
 		plan.Add("description", words.Shortened(each.Wanted.Description, excerpt))
 	}
 	count := words.Count(len(prepared), "event")
-	err = c.send(ctx, flags, &send{service: service, plan: plan, question: "Create " + count + "?", answer: fmt.Sprint(len(prepared)),
+	err = c.send(ctx, &c.confirm, &send{service: c.service, plan: plan, question: "Create " + count + "?", answer: fmt.Sprint(len(prepared)),
 		prepared: prepared, unrecorded: true, recheck: c.recheck, accepted: c.accepted, unknown: c.lookUp})
 	switch {
 	case err != nil && c.created > 0:
 		return errors.Join(err, exit.With(exit.PartlyDone, "%d of %s were created; run the same command again to create the others",
 			c.created, count))
-	case err != nil || flags.DryRun:
+	case err != nil || c.confirm.DryRun:
 		return err
 	}
 	if err := c.compare(context.WithoutCancel(ctx)); err != nil {
@@ -273,7 +243,7 @@ func (c *creation) accepted(int, *messaging.Response) error {
 func (c *creation) lookUp(ctx context.Context, i int, lost error) error {
 	ctx, end := c.limited(context.WithoutCancel(ctx))
 	defer end()
-	if _, err := c.client.Events.GetByName(ctx, c.missing[i].Event); err != nil {
+	if _, err := c.service.Client.Events.GetByName(ctx, c.missing[i].Event); err != nil {
 		return exit.With(exit.Unknown, "%w\nbefore you create it again, see whether it is there: %s", lost, c.command("event", "list"))
 	}
 	c.created++

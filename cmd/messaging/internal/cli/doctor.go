@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"iter"
 	"net/http"
-	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,138 +23,120 @@ type finding struct {
 	Check  string `json:"check"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
-
-	err error
-}
-
-var findingTable = output.Table[finding]{
-	Columns: []output.Column[finding]{
-		{Name: "check", Text: func(f finding) string { return f.Check }},
-		{Name: "ok", Text: func(f finding) string {
-			if f.OK {
-				return "ok"
-			}
-			return "PROBLEM"
-		}},
-		{Name: "detail", Text: func(f finding) string { return f.Detail }},
-	},
-	Fields: output.FieldsOf(finding{}),
-	Uncut:  true,
 }
 
 func newDoctor(s *settings) *cobra.Command {
-	return list[finding]{
+	return list{
 		use: "doctor", short: "Check the configuration, the key, the service and the clock",
 		long: `Check which service the commands would call and where its key comes from, whether the
 service accepts the key, whether the clock is right, and whether sends can be
 recorded. The key itself is not shown. Nothing is sent.`,
 		example: `  messaging -p sandbox doctor
   messaging -p sandbox doctor --json`,
-		table: findingTable,
-		rows: func(c call) iter.Seq2[finding, error] {
-			return func(yield func(finding, error) bool) {
-				var codes []exit.Code
-				for _, f := range s.examine(c.ctx) {
-					if f.OK = f.err == nil; !f.OK {
-						f.Detail = f.err.Error()
-						codes = append(codes, exit.CodeOf(f.err))
-					}
-					if !yield(f, nil) {
-						return
-					}
+		table: output.Table{Sample: finding{}, Uncut: true, Texts: map[string]func(json.RawMessage) string{
+			"ok": func(ok json.RawMessage) string {
+				if string(ok) == "true" {
+					return "ok"
 				}
-				if len(codes) > 0 {
-					yield(finding{}, exit.With(exit.Worst(codes...), "%s failed", words.Count(len(codes), "check")))
-				}
-			}
-		},
+				return "PROBLEM"
+			}}},
+		rows: examine,
 	}.command(s)
 }
 
 // examine runs the checks, in the order in which they depend on each other.
-func (s *settings) examine(ctx context.Context) []finding {
-	findings := []finding{checkConfig(), checkRecord(ctx)}
-	service, err := s.service(ctx)
-	if findings[0].err != nil && s.profile != "" {
-		return findings // the error of the service would be the same
+func examine(c call, write func(any) error) error {
+	var codes []exit.Code
+	var unwritten error
+	check := func(name, detail string, err error) (ok bool) {
+		if err != nil {
+			detail = err.Error()
+			codes = append(codes, exit.CodeOf(err))
+		}
+		if unwritten == nil {
+			unwritten = write(finding{name, err == nil, detail})
+		}
+		return err == nil
 	}
+	detail, err := checkConfig()
+	isReadable := check("configuration", detail, err)
+	detail, err = checkRecord(c.ctx)
+	check("record of sends", detail, err)
+	if isReadable || c.profile == "" { // otherwise, the error of the service would be the same
+		c.examineService(check)
+	}
+	if len(codes) > 0 && unwritten == nil {
+		return exit.With(exit.Worst(codes...), "%s failed", words.Count(len(codes), "check"))
+	}
+	return unwritten
+}
+
+// examineService checks the service, its key, and then a call.
+func (c call) examineService(check func(name, detail string, err error) bool) {
+	service, err := c.service(c.ctx)
 	if err != nil {
-		return append(findings, finding{Check: "service", err: err})
+		check("service", "", err)
+		return
 	}
-	key := checkKey(ctx, service)
-	row := rowOf(service)
-	detail := fmt.Sprintf("%s at %s; at most %s; allows %s; rate: %s", service.Title(), service.BaseURL,
-		words.Count(row.MaxRecipients, "recipient"), allowText(row), rateText(row))
-	findings = append(findings, finding{Check: "service", Detail: detail}, key)
-	if key.err != nil {
-		return findings // a call would only report it again
+	allows, limit := "everyone", "no limit"
+	if service.Allow != nil {
+		allows = strings.Join(service.Allow, ", ")
 	}
-	return append(findings, checkService(ctx, service)...)
+	if service.Rate > 0 {
+		limit = fmt.Sprintf("%v/s", service.Rate)
+	}
+	check("service", fmt.Sprintf("%s at %s; at most %s; allows %s; rate: %s", service.Title(), service.BaseURL,
+		words.Count(service.MaxRecipients, "recipient"), allows, limit), nil)
+	err = service.Pin(c.ctx)
+	if !check("key", "fingerprint "+service.Account+", from "+service.KeySource, err) {
+		return // a call would only report it again
+	}
+	began := time.Now()
+	page, err := service.Client.Events.List(c.ctx, messaging.EventListParams{PerPage: 1})
+	took := time.Since(began).Round(time.Millisecond)
+	if check("response", fmt.Sprintf("the service accepts the key, and took %v", took), err) {
+		detail, err := checkClock(page.Response.Header, time.Now())
+		check("clock", detail, err)
+	}
 }
 
 // checkConfig checks every profile of the configuration file.
-func checkConfig() finding {
-	config, err := profile.Read(os.LookupEnv)
+func checkConfig() (detail string, err error) {
+	config, err := profile.Read()
 	if err != nil {
-		return finding{Check: "configuration", err: err}
+		return "", err
 	}
 	for _, name := range config.Names() {
 		if _, err := config.Service(name); err != nil {
-			return finding{Check: "configuration", err: err}
+			return "", err
 		}
 	}
-	detail := config.Path
 	if len(config.Profiles) == 0 {
-		detail += " has no profiles; the built-in profile sandbox needs none"
+		return config.Path + " has no profiles; the built-in profile sandbox needs none", nil
 	}
-	return finding{Check: "configuration", Detail: detail}
+	return config.Path, nil
 }
 
 // checkRecord checks that a send can be written down.
-func checkRecord(ctx context.Context) finding {
-	record, err := sends.Open(os.LookupEnv)
+func checkRecord(ctx context.Context) (path string, err error) {
+	record, err := sends.Open()
 	if err != nil {
-		return finding{Check: "record of sends", err: err}
+		return "", err
 	}
-	return finding{Check: "record of sends", Detail: record.Path(), err: record.Check(ctx)}
-}
-
-func checkKey(ctx context.Context, service *profile.Service) finding {
-	err := service.Pin(ctx)
-	detail := "from " + service.KeySource
-	if service.Account != "" {
-		detail = "fingerprint " + service.Account + ", " + detail
-	}
-	return finding{Check: "key", Detail: detail, err: err}
-}
-
-// checkService reads a single event, and compares the clocks.
-func checkService(ctx context.Context, service *profile.Service) []finding {
-	client, err := service.Client()
-	if err != nil {
-		return []finding{{Check: "response", err: err}}
-	}
-	began := time.Now()
-	page, err := client.Events.List(ctx, messaging.EventListParams{PerPage: 1})
-	if err != nil {
-		return []finding{{Check: "response", err: err}}
-	}
-	took := time.Since(began).Round(time.Millisecond)
-	responds := finding{Check: "response", Detail: fmt.Sprintf("the service accepts the key, and took %v", took)}
-	return []finding{responds, checkClock(page.Response.Header, time.Now())}
+	return record.Path(), record.Check(ctx)
 }
 
 // maxSkew is how far apart the clocks may be. The header has no fractions of a second.
 const maxSkew = 5 * time.Second
 
-func checkClock(header http.Header, now time.Time) finding {
+func checkClock(header http.Header, now time.Time) (detail string, err error) {
 	theirs, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
-		return finding{Check: "clock", Detail: "the response has no date"}
+		return "the response has no date", nil
 	}
 	if skew := now.Sub(theirs); skew.Abs() > maxSkew {
-		return finding{Check: "clock", err: exit.With(exit.Unexpected, "the clock of this machine differs from that of the service by %v; "+
-			"--at may be understood differently", skew.Round(time.Second))}
+		return "", exit.With(exit.Unexpected, "the clock of this machine differs from that of the service by %v; "+
+			"--at may be understood differently", skew.Round(time.Second))
 	}
-	return finding{Check: "clock", Detail: fmt.Sprintf("within %v of that of the service", maxSkew)}
+	return fmt.Sprintf("within %v of that of the service", maxSkew), nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/export"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
@@ -30,7 +29,6 @@ func newExportOf[T any](s *settings, records export.Records[T]) *cobra.Command {
 		f.BoolVar(&options.Overwrite, "overwrite", false, "replace the file if it exists")
 		f.BoolVar(&options.SpreadsheetSafe, "spreadsheet-safe", false,
 			"write an apostrophe before a cell of CSV that begins with = + - or @, unless it is a phone number")
-		f.StringSliceVar(&options.Columns, "columns", nil, "write only these columns, such as `a,b`: "+strings.Join(records.Columns(), ", "))
 	}
 	const long = `Write all RECORDS to a file. The file extension sets the format: CSV or JSON Lines.
 
@@ -70,14 +68,10 @@ func runExport[T any](c call, records export.Records[T], options export.Options)
 		return err
 	}
 	options.Service = service.Identity()
-	client, err := service.Client()
-	if err != nil {
-		return err
-	}
 	defer saveMemory()()
 	progress := c.printer.NewProgress(0)
-	done, err := export.Run(c.ctx, client, records, options, func(p export.Progress) {
-		progress.Set(output.Counts{OK: p.Rows - p.Resumed, Skipped: p.Repeated})
+	done, err := export.Run(c.ctx, service.Client, records, options, func(p export.Progress) {
+		progress.Set(p.Rows-p.Resumed, "")
 	})
 	progress.Stop()
 	if err != nil {

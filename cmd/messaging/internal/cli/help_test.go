@@ -74,7 +74,6 @@ var exampleFiles = map[string]string{
 	"orders.csv":    "email,order,shipped_at\nada@example.com,A-1001,2026-11-20T10:00:00Z\n",
 	"list.csv":      "mail,order,shipped_at,notes\nada@example.com,A-1001,2026-11-20T10:00:00Z,none\n",
 	"orders.jsonl":  `{"email": "ada@example.com", "order": "A-1001", "shipped_at": "2026-11-20T10:00:00Z"}`,
-	"ids.tsv":       "c-1001\tAda\n",
 	"email.json": `{"sender_email": "news@acme.test", "sender_name": "Acme", "email": "archive@acme.test", "subject": "s", "message": "m",
 		"message_type": "announcement"}`,
 	"event.json":  `{"name": "order lost", "description": "An order was lost.", "parameters": []}`,
@@ -154,10 +153,8 @@ func TestReadmeHasTheExitCodesOfTheHelp(t *testing.T) {
 
 func TestReadmeShowsWhatTheSandboxPrints(t *testing.T) {
 	var printed strings.Builder
-	cmd := &cobra.Command{}
-	cmd.SetOut(&printed)
-	cmd.SetErr(&printed)
-	require.NoError(t, announce(cmd, []string{"http://127.0.0.1:8077", "sandbox-…", "http://127.0.0.1:8078"}))
+	s := &settings{stdout: &output.Stdout{Writer: &printed}, printer: output.New(output.Flags{}, &printed, &printed)}
+	require.NoError(t, s.announce("http://127.0.0.1:8077", "sandbox-…", "http://127.0.0.1:8078"))
 	assert.Contains(t, readme(t), "```\n"+printed.String()+"```\n")
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -73,17 +74,33 @@ func decodeInput(cmd *cobra.Command, path string, into any) error {
 	return nil
 }
 
+// openInput opens a file, or stdin if path is "-".
+func openInput(cmd *cobra.Command, path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(cmd.InOrStdin()), nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, exit.With(exit.Usage, "%w", err)
+	}
+	return file, nil
+}
+
+// titleOf names an input for people.
+func titleOf(path string) string {
+	if path == "-" {
+		return "stdin"
+	}
+	return path
+}
+
 // readInput reads a file, or stdin if path is "-".
 func readInput(cmd *cobra.Command, path string) ([]byte, error) {
-	in := cmd.InOrStdin()
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, exit.With(exit.Usage, "%w", err)
-		}
-		defer file.Close()
-		in = file
+	in, err := openInput(cmd, path)
+	if err != nil {
+		return nil, err
 	}
+	defer in.Close()
 	data, err := bounded.ReadAll(in)
 	if err != nil {
 		return nil, exit.With(exit.Usage, "%s %w", path, err)

@@ -2,15 +2,11 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
-	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,38 +24,25 @@ import (
 // sampleTime is a time in samples: a row without a time has no field for it.
 var sampleTime = time.Unix(0, 0)
 
-var customerTable = output.Table[messaging.Customer]{
-	Columns: []output.Column[messaging.Customer]{
-		{Name: "customer_id", Text: func(c messaging.Customer) string { return c.CustomerID }},
-		{Name: "email", Text: func(c messaging.Customer) string { return c.Email }},
-		{Name: "first_name", Text: func(c messaging.Customer) string { return c.FirstName }},
-		{Name: "last_name", Text: func(c messaging.Customer) string { return c.LastName }},
-		{Name: "phone_no", Text: func(c messaging.Customer) string { return c.PhoneNo }},
-		{Name: "providers", Text: func(c messaging.Customer) string { return strings.Join(c.Providers, ",") }},
-		{Name: "created", Time: func(c messaging.Customer) time.Time { return c.CreatedAt }},
-		{Name: "last_interaction", Time: func(c messaging.Customer) time.Time { return c.LastInteraction }},
-	},
-	Fields: output.FieldsOf(messaging.Customer{CreatedAt: sampleTime, UpdatedAt: sampleTime, LastInteraction: sampleTime}),
+var customerTable = output.Table{
+	Sample: messaging.Customer{CreatedAt: sampleTime, UpdatedAt: sampleTime, LastInteraction: sampleTime},
+	Columns: []string{"customer_id", "email", "first_name", "last_name", "phone_no", "providers", "customer_created_at",
+		"last_interaction"},
 }
 
 func newCustomerList(s *settings) *cobra.Command {
-	var ids, emails []string
-	cmd := list[messaging.Customer]{
+	filter := messaging.CustomerListParams{PerPage: pageSize}
+	cmd := list{
 		use: "list", short: "List all customers, or those with the given ids or addresses",
 		example: `  messaging -p sandbox customer list
-  messaging -p sandbox customer list --emails ada@example.com,grace@example.com --json=email,customer_id
-  cut -f1 ids.tsv | messaging -p sandbox customer list --ids -`,
+  messaging -p sandbox customer list --emails ada@example.com,grace@example.com --json=email,customer_id`,
 		flags: func(f *pflag.FlagSet) {
-			f.StringSliceVar(&ids, "ids", nil, "only customers with these ids: `a,b`, or - for one per line on stdin")
-			f.StringSliceVar(&emails, "emails", nil, "only customers with these addresses: `a,b`, or - for one per line on stdin")
+			f.StringSliceVar(&filter.CustomerIDs, "ids", nil, "only customers with these ids, such as `a,b`")
+			f.StringSliceVar(&filter.Emails, "emails", nil, "only customers with these addresses, such as `a,b`")
 		},
 		table: customerTable,
 		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.Customer, error] {
-			filters, err := customerFilters(c.cmd, ids, emails)
-			if err != nil {
-				return failed[messaging.Customer](err)
-			}
-			return customersOf(c.ctx, client, filters)
+			return client.Customers.All(c.ctx, filter)
 		}),
 	}.command(s)
 	cmd.MarkFlagsMutuallyExclusive("ids", "emails")
@@ -67,14 +50,13 @@ func newCustomerList(s *settings) *cobra.Command {
 }
 
 func newCustomerGet(s *settings) *cobra.Command {
-	return get[messaging.Customer]{
+	return list{
 		use: "get ID|ADDRESS", short: "Look up a customer by id or by address",
 		long: "Look up a customer by id, or by address if there is an @ in it.",
 		example: `  messaging -p sandbox customer get ada@example.com
   messaging -p sandbox customer get c-1002 --json`,
-		args:  cobra.ExactArgs(1),
-		table: customerTable,
-		find: inService(func(c call, client *messaging.Client) (*messaging.Customer, error) {
+		args: cobra.ExactArgs(1), table: customerTable, one: true,
+		rows: inService(func(c call, client *messaging.Client) (*messaging.Customer, error) {
 			if strings.Contains(c.args[0], "@") {
 				return client.Customers.GetByEmail(c.ctx, c.args[0])
 			}
@@ -83,67 +65,14 @@ func newCustomerGet(s *settings) *cobra.Command {
 	}.command(s)
 }
 
-// filterSize is how many customers one request selects, so that its URL stays short.
-const filterSize = 50
-
-// customersOf ranges over the customers that any of the filters selects.
-func customersOf(ctx context.Context, client *messaging.Client,
-	filters []messaging.CustomerListParams) iter.Seq2[messaging.Customer, error] {
-	return func(yield func(messaging.Customer, error) bool) {
-		for _, filter := range filters {
-			for customer, err := range client.Customers.All(ctx, filter) {
-				if !yield(customer, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
-}
-
-// customerFilters returns a single filter for all customers, or as many as the ids or addresses need.
-func customerFilters(cmd *cobra.Command, ids, emails []string) (filters []messaging.CustomerListParams, err error) {
-	values := append(ids, emails...)
-	if values == nil {
-		return []messaging.CustomerListParams{{PerPage: pageSize}}, nil
-	}
-	if slices.Equal(values, []string{"-"}) {
-		if values, err = linesOf(cmd.InOrStdin()); err != nil {
-			return nil, exit.With(exit.Usage, "stdin: %w", err)
-		}
-	}
-	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(values))), filterSize) {
-		filter := messaging.CustomerListParams{PerPage: pageSize, CustomerIDs: part}
-		if ids == nil {
-			filter.CustomerIDs, filter.Emails = nil, part
-		}
-		filters = append(filters, filter)
-	}
-	return filters, nil
-}
-
-// linesOf returns the lines of a text that are not empty. A text without any never means all customers.
-func linesOf(in io.Reader) (lines []string, err error) {
-	text, err := io.ReadAll(in)
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	if err == nil && lines == nil {
-		err = errors.New("names nobody; without this flag, all customers are listed")
-	}
-	return lines, err
-}
-
-var eventTable = output.Table[messaging.Event]{
-	Columns: []output.Column[messaging.Event]{
-		{Name: "id", Text: func(e messaging.Event) string { return e.ID }},
-		{Name: "name", Text: func(e messaging.Event) string { return e.Name }},
-		{Name: "parameters", Text: func(e messaging.Event) string { return parametersText(e.Parameters) }},
-		{Name: "description", Text: func(e messaging.Event) string { return e.Description }},
-		{Name: "created", Time: func(e messaging.Event) time.Time { return e.CreatedAt }},
-	},
-	Fields: output.FieldsOf(messaging.Event{CreatedAt: sampleTime}),
+var eventTable = output.Table{
+	Sample:  messaging.Event{CreatedAt: sampleTime},
+	Columns: []string{"id", "name", "parameters", "description", "created_at"},
+	Texts: map[string]func(json.RawMessage) string{"parameters": func(value json.RawMessage) string {
+		var parameters []messaging.EventParameter
+		_ = json.Unmarshal(value, &parameters) // it was just encoded
+		return parametersText(parameters)
+	}},
 }
 
 // parametersText writes parameters such as "order:text,parcels:numeric?", with a question
@@ -160,7 +89,7 @@ func parametersText(parameters []messaging.EventParameter) string {
 }
 
 func newEventList(s *settings) *cobra.Command {
-	return list[messaging.Event]{
+	return list{
 		use: "list", short: "List the definitions of events",
 		example: `  messaging -p sandbox event list
   messaging -p sandbox event list --json=id,name`,
@@ -172,13 +101,12 @@ func newEventList(s *settings) *cobra.Command {
 }
 
 func newEventGet(s *settings) *cobra.Command {
-	return get[messaging.Event]{
+	return list{
 		use: "get NAME|ID", short: "Look up an event by its name or its id",
 		example: `  messaging -p sandbox event get 'order shipped'
   messaging -p sandbox event get 'order shipped' --json`,
-		args:  cobra.ExactArgs(1),
-		table: eventTable,
-		find: inService(func(c call, client *messaging.Client) (*messaging.Event, error) {
+		args: cobra.ExactArgs(1), table: eventTable, one: true,
+		rows: inService(func(c call, client *messaging.Client) (*messaging.Event, error) {
 			return findEvent(c.ctx, client, c.args[0])
 		}),
 	}.command(s)
@@ -202,28 +130,16 @@ func findEvent(ctx context.Context, client *messaging.Client, nameOrID string) (
 	return nil, exit.With(exit.NotFound, "no such event: %s", nameOrID)
 }
 
-var messageTable = output.Table[messaging.TransactionalMessage]{
-	Columns: []output.Column[messaging.TransactionalMessage]{
-		{Name: "id", Text: func(m messaging.TransactionalMessage) string { return m.ID }},
-		{Name: "channel", Text: func(m messaging.TransactionalMessage) string { return string(m.Channel) }},
-		{Name: "title", Text: func(m messaging.TransactionalMessage) string { return m.Title }},
-		{Name: "subject", Text: func(m messaging.TransactionalMessage) string { return m.Subject }},
-		{Name: "sent", Text: func(m messaging.TransactionalMessage) string { return strconv.Itoa(m.TotalSent) }},
-		{Name: "delivered", Text: func(m messaging.TransactionalMessage) string { return strconv.Itoa(m.TotalDelivered) }},
-		{Name: "failed", Text: func(m messaging.TransactionalMessage) string { return strconv.Itoa(m.TotalFailed) }},
-		{Name: "complained", Text: func(m messaging.TransactionalMessage) string { return strconv.Itoa(m.TotalComplained) }},
-		{Name: "bounced", Text: func(m messaging.TransactionalMessage) string { return strconv.Itoa(m.TotalBounced) }},
-		{Name: "created", Time: func(m messaging.TransactionalMessage) time.Time { return m.CreatedAt }},
-	},
-	Fields: output.FieldsOf(messaging.TransactionalMessage{CreatedAt: sampleTime}),
-}
-
 func newMessageList(s *settings) *cobra.Command {
-	return list[messaging.TransactionalMessage]{
+	return list{
 		use: "list", short: "List transactional messages, with their counts",
 		example: `  messaging -p sandbox message list
   messaging -p sandbox message list --json=id,channel,total_bounced`,
-		table: messageTable,
+		table: output.Table{
+			Sample: messaging.TransactionalMessage{CreatedAt: sampleTime},
+			Columns: []string{"id", "channel", "title", "subject", "total_sent", "total_delivered", "total_failed", "total_complained",
+				"total_bounced", "created_at"},
+		},
 		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.TransactionalMessage, error] {
 			return client.Transactional.All(c.ctx, messaging.TransactionalListParams{PerPage: pageSize})
 		}),
@@ -241,83 +157,39 @@ type profileRow struct {
 	Rate          float64  `json:"rate"`  // requests a second; 0 means no limit
 }
 
-var profileTable = output.Table[profileRow]{
-	Columns: []output.Column[profileRow]{
-		{Name: "name", Text: func(p profileRow) string { return p.Name }},
-		{Name: "kind", Text: func(p profileRow) string { return p.Kind }},
-		{Name: "base_url", Text: func(p profileRow) string { return p.BaseURL }},
-		{Name: "key", Text: func(p profileRow) string { return p.KeySource }},
-		{Name: "max_recipients", Text: func(p profileRow) string { return strconv.Itoa(p.MaxRecipients) }},
-		{Name: "allow", Text: allowText},
-		{Name: "rate", Text: rateText},
-	},
-	Fields: output.FieldsOf(profileRow{}),
-}
-
-func allowText(p profileRow) string {
-	if p.Allow == nil {
-		return "everyone"
-	}
-	return strings.Join(p.Allow, ", ")
-}
-
-func rateText(p profileRow) string {
-	if p.Rate == 0 {
-		return "no limit"
-	}
-	return strconv.FormatFloat(p.Rate, 'f', -1, 64) + "/s"
-}
-
-// rowOf describes a profile.
 func rowOf(s *profile.Service) profileRow {
-	return profileRow{Name: s.Name, Kind: string(s.Kind), BaseURL: s.BaseURL, KeySource: s.KeySource,
-		MaxRecipients: s.MaxRecipients, Allow: s.Allow, Rate: float64(s.Rate)}
+	return profileRow{s.Name, string(s.Kind), s.BaseURL, s.KeySource, s.MaxRecipients, s.Allow, float64(s.Rate)}
 }
 
 func newProfileList(s *settings) *cobra.Command {
-	return list[profileRow]{
+	return list{
 		use: "list", short: "List the profiles, without their keys",
 		example: `  messaging profile list
   messaging profile list --json=name,kind`,
-		table: profileTable,
-		rows: func(call) iter.Seq2[profileRow, error] {
-			config, err := profile.Read(os.LookupEnv)
+		table: output.Table{Sample: profileRow{}},
+		rows: func(_ call, write func(any) error) error {
+			config, err := profile.Read()
 			if err != nil {
-				return failed[profileRow](err)
+				return err
 			}
-			var rows []profileRow
 			for _, name := range config.Names() {
 				found, err := config.Service(name)
-				if err != nil {
-					return failed[profileRow](err)
+				if err == nil {
+					err = write(rowOf(found))
 				}
-				rows = append(rows, rowOf(found))
+				if err != nil {
+					return err
+				}
 			}
-			return ofSlice(append(rows, rowOf(profile.BuiltIn())), nil)
+			return write(rowOf(profile.BuiltIn()))
 		},
 	}.command(s)
 }
 
-var sendTable = output.Table[sends.Shown]{
-	Columns: []output.Column[sends.Shown]{
-		{Name: "id", Text: func(r sends.Shown) string { return r.ID }},
-		{Name: "at", Time: func(r sends.Shown) time.Time { return r.At }},
-		{Name: "delivery", Text: func(r sends.Shown) string { return string(r.Delivery) }},
-		{Name: "recipients", Text: func(r sends.Shown) string {
-			if r.Recipients == nil {
-				return ""
-			}
-			return fmt.Sprint(*r.Recipients)
-		}},
-		{Name: "operation", Text: func(r sends.Shown) string { return r.Operation }},
-		{Name: "host", Text: func(r sends.Shown) string { return r.Host }},
-		{Name: "sha256", Text: func(r sends.Shown) string { return r.SHA256 }},
-	},
-	Fields: output.FieldsOf(sends.Shown{}),
-}
+var sendTable = output.Table{Sample: sends.Shown{}}
 
 func newSendsList(s *settings) *cobra.Command {
-	return list[sends.Shown]{
+	return list{
 		use: "list", short: "List the broadcasts and triggers that were sent from this machine, oldest first",
 		long: `List the broadcasts and triggers that were sent from this machine, oldest first. Nobody knows what
 became of those whose delivery is unknown or empty: find out, and run "sends resolve". The others
@@ -326,36 +198,40 @@ are accepted, rejected, not_sent, or superseded by a send with --again; they are
 		example: `  messaging sends list
   messaging sends list --json=id,at,delivery`,
 		table: sendTable,
-		rows: func(call) iter.Seq2[sends.Shown, error] {
-			record, err := sends.Open(os.LookupEnv)
+		rows: func(_ call, write func(any) error) error {
+			record, err := sends.Open()
 			if err != nil {
-				return failed[sends.Shown](err)
+				return err
 			}
 			all, err := record.List()
-			rows := make([]sends.Shown, len(all))
-			for i, each := range all {
-				rows[i] = each.Shown
+			for _, each := range all {
+				if err := write(each.Shown); err != nil {
+					return err
+				}
 			}
-			return ofSlice(rows, err)
+			return err
 		},
 	}.command(s)
 }
 
 func newSendsResolve(s *settings) *cobra.Command {
 	var carriedOut, notCarriedOut bool
-	cmd := &cobra.Command{
-		Use:   "resolve ID --carried-out|--not-carried-out",
-		Short: "Record what became of a send whose outcome is unknown",
-		Long: `Record what became of a send whose outcome is unknown, once you have found out. If it was not
+	return list{
+		use: "resolve ID --carried-out|--not-carried-out", short: "Record what became of a send whose outcome is unknown",
+		long: `Record what became of a send whose outcome is unknown, once you have found out. If it was not
 carried out, the same send is no longer refused.`,
-		Example: `  messaging sends resolve JKQ4XW6DZ7MA2 --carried-out
+		example: `  messaging sends resolve JKQ4XW6DZ7MA2 --carried-out
   messaging sends resolve JKQ4XW6DZ7MA2 --not-carried-out`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		args: cobra.ExactArgs(1), table: sendTable, one: true,
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&carriedOut, "carried-out", false, "it was carried out")
+			f.BoolVar(&notCarriedOut, "not-carried-out", false, "it was not carried out, and can be sent again")
+		},
+		rows: func(c call, write func(any) error) error {
 			if carriedOut == notCarriedOut {
 				return exit.With(exit.Usage, "pass exactly one of --carried-out and --not-carried-out")
 			}
-			record, err := sends.Open(os.LookupEnv)
+			record, err := sends.Open()
 			if err != nil {
 				return err
 			}
@@ -363,17 +239,13 @@ carried out, the same send is no longer refused.`,
 			if carriedOut {
 				delivery = sends.Accepted
 			}
-			found, err := record.Settle(cmd.Context(), args[0], delivery)
+			found, err := record.Settle(c.ctx, c.args[0], delivery)
 			if err != nil {
 				return err
 			}
-			return output.One(s.printer, sendTable, found.Shown)
+			return write(found.Shown)
 		},
-	}
-	s.fields[cmd] = sendTable.Fields
-	cmd.Flags().BoolVar(&carriedOut, "carried-out", false, "it was carried out")
-	cmd.Flags().BoolVar(&notCarriedOut, "not-carried-out", false, "it was not carried out, and can be sent again")
-	return cmd
+	}.command(s)
 }
 
 func newAPI(s *settings) *cobra.Command {

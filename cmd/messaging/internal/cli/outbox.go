@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,9 +86,18 @@ func (b *box) service() string {
 
 func (b *box) isSandbox() bool { return b.source.Kind == string(profile.Sandbox) }
 
+// get returns the entry with a key.
+func (b *box) get(ctx context.Context, key string) (outbox.Entry, error) {
+	found, err := b.Get(ctx, key)
+	if errors.Is(err, outbox.ErrNoEntry) {
+		err = exit.With(exit.NotFound, "%s has no entry with the key %q; nothing was changed", b.ledger.Title, key)
+	}
+	return found, err
+}
+
 // open opens an outbox that exists, for a command that calls no service.
 func (l *ledgerFlag) open(ctx context.Context) (*box, error) {
-	address, err := ledger.Find(l.path, os.LookupEnv)
+	address, err := ledger.Find(l.path)
 	if err != nil {
 		return nil, err
 	}

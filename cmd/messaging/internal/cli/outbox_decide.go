@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -63,18 +61,23 @@ same flags shows them.`,
 		Example: example,
 		Args:    cobra.ArbitraryArgs,
 	}, d.run)
-	d.filter.add(cmd)
+	d.filter.add(cmd.Flags())
 	d.expect.Add(cmd.Flags())
-	d.fields[cmd] = output.FieldsOf(map[string]int{"changed": 0, "skipped": 0})
+	d.fields[cmd] = func() []string { return output.FieldsOf(decided{}) }
 	return cmd
 }
 
+// decided is what became of the entries.
+type decided struct {
+	Changed int `json:"changed"`
+	Skipped int `json:"skipped"`
+}
+
 func (d *decision) run(ctx context.Context, b *box, keys []string) error {
-	filter, err := d.filter.filter()
-	if err != nil {
+	if err := d.filter.check(); err != nil {
 		return err
 	}
-	if selects := filter != (outbox.Filter{}); selects == (len(keys) > 0) || selects && filter.State == "" {
+	if selects := d.filter.filter != (outbox.Filter{}); selects == (len(keys) > 0) || selects && d.filter.filter.State == "" {
 		return exit.With(exit.Usage, "which entries? Name their keys (in quotes, if one begins with #), or select them with --state %s "+
 			"and other flags; not both", d.filter.states[0])
 	}
@@ -88,21 +91,24 @@ func (d *decision) run(ctx context.Context, b *box, keys []string) error {
 		}
 	}
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
-	find := func() ([]chosen, error) { return d.find(ctx, b, filter, keys) }
-	shown, err := find()
+	shown, err := d.find(ctx, b, keys)
 	if err != nil {
 		return err
 	}
 	if len(shown) == 0 {
 		d.printer.Note("no entry can be changed; nothing to do")
-		return d.report(outbox.Decided{})
+		return d.report(decided{}, time.Time{})
 	}
 	title := strings.ToUpper(d.name[:1]) + d.name[1:]
 	if err := d.expect.Decide(ctx, d.printer, d.plan(title, b, shown), len(shown), title+" "+words.Count(len(shown), "entry")+"?",
 		!b.isSandbox()); err != nil {
 		return err
 	}
-	return d.carryOut(ctx, b, shown, find)
+	now, err := d.find(ctx, b, keys)
+	if err != nil {
+		return err
+	}
+	return d.carryOut(ctx, b, shown, now)
 }
 
 // chosen is an entry to decide about, as it was shown.
@@ -113,12 +119,9 @@ type chosen struct {
 }
 
 // find returns the entries that can be changed now: those with the keys or, without any, those that the filter selects.
-func (d *decision) find(ctx context.Context, b *box, filter outbox.Filter, keys []string) (found []chosen, err error) {
+func (d *decision) find(ctx context.Context, b *box, keys []string) (found []chosen, err error) {
 	for _, key := range keys {
-		e, err := b.Get(ctx, key)
-		if errors.Is(err, outbox.ErrNoEntry) {
-			err = exit.With(exit.NotFound, "%s has no entry with the key %q; nothing was changed", b.ledger.Title, key)
-		}
+		e, err := b.get(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +132,7 @@ func (d *decision) find(ctx context.Context, b *box, filter outbox.Filter, keys 
 	if len(keys) > 0 {
 		return found, nil
 	}
-	for e, err := range b.List(ctx, filter) {
+	for e, err := range b.List(ctx, d.filter.filter) {
 		if err != nil {
 			return nil, err
 		}
@@ -170,11 +173,7 @@ func (d *decision) plan(title string, b *box, shown []chosen) *confirm.Plan {
 
 // carryOut decides about what was shown. An entry that has changed since then is skipped: one that was sent again may have been
 // carried out again.
-func (d *decision) carryOut(ctx context.Context, b *box, shown []chosen, find func() ([]chosen, error)) error {
-	now, err := find()
-	if err != nil {
-		return err
-	}
+func (d *decision) carryOut(ctx context.Context, b *box, shown, now []chosen) error {
 	same := map[chosen]bool{}
 	for _, e := range now {
 		same[e] = true
@@ -186,12 +185,13 @@ func (d *decision) carryOut(ctx context.Context, b *box, shown []chosen, find fu
 		}
 	}
 	decisions, err := d.decide(b, ctx, keys...)
-	var done outbox.Decided
+	var done decided
+	var retryAt time.Time
 	for _, each := range decisions {
 		if each.Changed {
 			done.Changed++
-		} else if each.RetryAt.After(done.RetryAt) {
-			done.RetryAt = each.RetryAt
+		} else if each.RetryAt.After(retryAt) {
+			retryAt = each.RetryAt
 		}
 	}
 	if err != nil && done.Changed > 0 {
@@ -201,70 +201,45 @@ func (d *decision) carryOut(ctx context.Context, b *box, shown []chosen, find fu
 		return err
 	}
 	done.Skipped = len(shown) - done.Changed
+	d.printer.Note("%s changed, %s skipped", words.Thousands(done.Changed), words.Thousands(done.Skipped))
 	if d.sends && done.Changed > 0 {
 		if err := d.noteNext(ctx, b); err != nil {
 			return err
 		}
 	}
-	return d.report(done)
+	return d.report(done, retryAt)
 }
 
-// report prints what was done.
-func (d *decision) report(done outbox.Decided) error {
-	if done.Changed+done.Skipped > 0 {
-		d.printer.Note("%s changed, %s skipped", words.Thousands(done.Changed), words.Thousands(done.Skipped))
-	}
+// report prints what was done. retryAt is when those that were skipped can be changed, if that is known.
+func (d *decision) report(done decided, retryAt time.Time) error {
 	if d.printer.IsJSON() {
-		if err := d.printer.Object(map[string]int{"changed": done.Changed, "skipped": done.Skipped}); err != nil {
+		if err := d.printer.Object(done); err != nil {
 			return err
 		}
 	}
 	switch {
 	case done.Skipped == 0:
 		return nil
-	case !done.RetryAt.IsZero():
+	case !retryAt.IsZero():
 		return exit.With(exit.PartlyDone, "%s skipped, because their sender may still be alive; run the command again after %s",
-			words.Count(done.Skipped, "entry"), done.RetryAt.UTC().Format(time.RFC3339))
+			words.Count(done.Skipped, "entry"), retryAt.UTC().Format(time.RFC3339))
 	default:
 		return exit.With(exit.PartlyDone, "%s skipped, which have changed since they were shown, or can never be sent again",
 			words.Count(done.Skipped, "entry"))
 	}
 }
 
-// allOperations are those of the entries.
-var allOperations = strings.Split(service.Names(service.Sends()), ", ")
-
-// orAll returns the operations, or all of them without any.
-func orAll(operations []string) []string {
-	if len(operations) == 0 {
-		return allOperations
-	}
-	return operations
-}
-
-func named(operations []string) string {
-	if len(operations) == len(allOperations) {
-		return "all operations"
-	}
-	return strings.Join(operations, ", ")
-}
-
 func newOutboxPause(l *ledgerFlag) *cobra.Command {
 	return l.about(&cobra.Command{
-		Use:   "pause [OPERATION...]",
+		Use:   "pause",
 		Short: "Stop sending, in every process",
-		Long: `Stop sending entries with these operations, or all entries, in every process that uses the
-outbox, and until "resume". It does not ask. What is being sent now may still be carried
-out.`,
-		Example: `  messaging outbox pause --ledger orders.db
-  messaging outbox pause --ledger orders.db "` + service.TriggerEvent.Name + `"`,
-		Args:              checkOperations,
-		ValidArgsFunction: completeOp,
-	}, func(ctx context.Context, b *box, operations []string) error {
-		operations = orAll(operations)
-		err := b.Pause(ctx, operations...)
+		Long: `Stop sending the entries, in every process that uses the outbox, until "resume". It does not ask.
+What is being sent now may still be carried out.`,
+		Example: `  messaging outbox pause --ledger orders.db`,
+	}, func(ctx context.Context, b *box, _ []string) error {
+		err := b.PauseAll(ctx)
 		if err == nil {
-			l.printer.Note("paused: %s; what was claimed before may still be sent", named(operations))
+			l.printer.Note("paused; what was claimed before may still be sent")
 		}
 		return err
 	})
@@ -273,23 +248,18 @@ out.`,
 func newOutboxResume(l *ledgerFlag) *cobra.Command {
 	var expect confirm.Expect
 	cmd := l.about(&cobra.Command{
-		Use:   "resume [OPERATION...]",
+		Use:   "resume",
 		Short: "Send again after a pause",
-		Long: `End the pause of these operations. Without one, end every pause.
-
-It asks on a terminal. A script passes --expect with the number of pending entries.`,
+		Long: `End the pause. It asks on a terminal. A script passes --expect with the number of pending
+entries.`,
 		Example: `  messaging outbox resume --ledger orders.db
-  messaging outbox resume --ledger orders.db "` + service.TriggerEvent.Name + `" --expect 120`,
-		Args:              checkOperations,
-		ValidArgsFunction: completeOp,
-	}, func(ctx context.Context, b *box, operations []string) error {
-		return l.resume(ctx, b, &expect, orAll(operations))
-	})
+  messaging outbox resume --ledger orders.db --expect 120`,
+	}, func(ctx context.Context, b *box, _ []string) error { return l.resume(ctx, b, &expect) })
 	expect.Add(cmd.Flags())
 	return cmd
 }
 
-func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect, operations []string) error {
+func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect) error {
 	counts, err := b.Counts(ctx)
 	if err != nil {
 		return err
@@ -298,46 +268,24 @@ func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect,
 		l.printer.Note("nothing is paused")
 		return nil
 	}
-	pending, err := pendingOf(ctx, b.Outbox, operations)
-	if err != nil {
-		return err
-	}
-	if pending > 0 {
-		plan := confirm.NewOfflinePlan("Resume " + named(operations) + " of " + b.ledger.Title)
+	if counts.Pending > 0 {
+		plan := confirm.NewOfflinePlan("Resume " + b.ledger.Title)
 		plan.Add("service", b.service())
-		plan.Add("paused", named(counts.Paused))
-		plan.Add("pending", words.Thousands(pending))
-		if err := expect.Decide(ctx, l.printer, plan, pending, "Let them be sent?", !b.isSandbox()); err != nil {
+		plan.Add("pending", words.Thousands(counts.Pending))
+		if err := expect.Decide(ctx, l.printer, plan, counts.Pending, "Let them be sent?", !b.isSandbox()); err != nil {
 			return err
 		}
-		if now, err := pendingOf(ctx, b.Outbox, operations); err != nil {
+		if now, err := b.Counts(ctx); err != nil {
 			return err
-		} else if now != pending {
-			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Count(now, "entry"))
+		} else if now.Pending != counts.Pending {
+			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Count(now.Pending, "entry"))
 		}
 	}
-	if err := b.Resume(ctx, operations...); err != nil {
+	if err := b.ResumeAll(ctx); err != nil {
 		return err
 	}
-	l.printer.Note("resumed: %s", named(operations))
+	l.printer.Note("resumed")
 	return nil
-}
-
-// pendingOf counts the pending entries with some operations.
-func pendingOf(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], operations []string) (n int, err error) {
-	if len(operations) == len(allOperations) {
-		counts, err := o.Counts(ctx)
-		return counts.Pending, err
-	}
-	for _, operation := range operations {
-		for _, err := range o.List(ctx, outbox.Filter{State: outbox.Pending, Operation: operation}) {
-			if err != nil {
-				return n, err
-			}
-			n++
-		}
-	}
-	return n, nil
 }
 
 func newOutboxQuarantine(l *ledgerFlag) *cobra.Command {

@@ -16,7 +16,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -38,6 +37,13 @@ type importFlags struct {
 	address  ledger.Address
 	existing *box // nil if there is no outbox yet
 	found    *messaging.Event
+}
+
+// imported is what an import did, in JSON.
+type imported struct {
+	Added   int `json:"added"`
+	Present int `json:"present"`
+	Skipped int `json:"skipped"`
 }
 
 const delimiterUsage = "the `character` between the values of CSV, such as ';', or tab; default: a comma"
@@ -74,49 +80,53 @@ of the request, and equal rows are one trigger.`,
 	f.IntVar(&flags.maxRecipients, "max-recipients", 0, "the largest number of rows; default: the limit of the profile")
 	_, _ = cmd.MarkFlagRequired("from"), cmd.MarkFlagRequired("event") // the flags exist
 	flags.confirm.Add(cmd)
-	flags.printsOf(cmd, &flags.confirm, output.FieldsOf(map[string]int{"added": 0, "present": 0, "skipped": 0}))
+	flags.printsOf(cmd, &flags.confirm, imported{})
 	return cmd
 }
 
-func (flags *importFlags) run(cmd *cobra.Command) error {
+func (flags *importFlags) run(cmd *cobra.Command) (err error) {
 	ctx := cmd.Context()
-	renamed, err := flags.check(cmd)
-	if err != nil {
+	if err := flags.confirm.Check(); err != nil {
 		return err
 	}
 	if flags.service, err = flags.account(ctx); err != nil {
 		return err
 	}
-	if err := flags.openExisting(ctx); err != nil {
-		return err
-	}
+	err = flags.openExisting(ctx)
 	if flags.existing != nil {
 		defer flags.existing.ledger.Close()
 	}
-	client, err := flags.service.Client()
 	if err != nil {
 		return err
 	}
-	if flags.found, err = findEvent(ctx, client, flags.event); err != nil {
+	if flags.found, err = findEvent(ctx, flags.service.Client, flags.event); err != nil {
 		return err
 	}
-	file, closeFile, err := flags.file(cmd, renamed)
+	file, err := flags.file(cmd)
 	if err != nil {
 		return err
 	}
-	defer closeFile()
+	content, err := flags.copied(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = content.Close()
+		_ = os.Remove(content.Name()) // see copied
+	}()
+	file.Content = content
 	defer saveMemory()()
 	plan, err := file.Plan(ctx)
 	if ctx.Err() != nil {
 		return exit.With(exit.Interrupted, "interrupted; nothing was imported")
 	}
 	if err != nil {
-		return exit.With(exit.Usage, "%s: %w; nothing was imported", flags.title(), err)
+		return exit.With(exit.Usage, "%s: %w; nothing was imported", titleOf(flags.from), err)
 	}
 	if err := flags.refusal(plan); err != nil {
 		return err
 	}
-	shown, err := flags.plan(ctx, file, plan)
+	shown, err := flags.plan(ctx, plan)
 	if err != nil {
 		return err
 	}
@@ -130,25 +140,9 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 	return flags.add(ctx, file, plan)
 }
 
-// check returns what --map says of each column.
-func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
-	if cmd.Flags().Changed("max-recipients") && flags.maxRecipients < 1 {
-		return nil, exit.With(exit.Usage, "--max-recipients must be at least 1")
-	}
-	renamed := map[string]string{}
-	for _, pair := range flags.renamed {
-		column, name, ok := strings.Cut(pair, "=")
-		if _, twice := renamed[column]; !ok || column == "" || twice {
-			return nil, exit.With(exit.Usage, "--map must be column=parameter, once for each column, and not %q", pair)
-		}
-		renamed[column] = name
-	}
-	return renamed, flags.confirm.Check()
-}
-
 // openExisting opens the outbox if there is one. It creates nothing.
 func (flags *importFlags) openExisting(ctx context.Context) (err error) {
-	if flags.address, err = ledger.Find(flags.path, os.LookupEnv); err != nil {
+	if flags.address, err = ledger.Find(flags.path); err != nil {
 		return err
 	}
 	if exists, err := flags.address.Exists(ctx); err != nil || !exists {
@@ -158,11 +152,8 @@ func (flags *importFlags) openExisting(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := flags.checkSource(b); err != nil {
-		return errors.Join(err, b.ledger.Close())
-	}
 	flags.existing = b
-	return nil
+	return flags.checkSource(b)
 }
 
 // checkSource returns an error if the rows must not be added to the outbox.
@@ -182,17 +173,25 @@ func keysFrom(column string) string {
 	return "with --key-column " + quoteIfNeeded(column)
 }
 
-// file returns the file to import.
-func (flags *importFlags) file(cmd *cobra.Command, renamed map[string]string) (_ *bulk.File, closeFile func(), err error) {
+// file returns the file to import, without its content.
+func (flags *importFlags) file(cmd *cobra.Command) (*bulk.File, error) {
+	if cmd.Flags().Changed("max-recipients") && flags.maxRecipients < 1 {
+		return nil, exit.With(exit.Usage, "--max-recipients must be at least 1")
+	}
+	renamed := map[string]string{}
+	for _, pair := range flags.renamed {
+		column, name, ok := strings.Cut(pair, "=")
+		if _, twice := renamed[column]; !ok || column == "" || twice {
+			return nil, exit.With(exit.Usage, "--map must be column=parameter, once for each column, and not %q", pair)
+		}
+		renamed[column] = name
+	}
 	delimiter, err := rows.ParseDelimiter(flags.delimiter)
 	if err != nil {
-		return nil, nil, exit.With(exit.Usage, "--delimiter: %w", err)
+		return nil, exit.With(exit.Usage, "--delimiter: %w", err)
 	}
-	mapper, err := bulk.NewMapper(flags.found, renamed, flags.keyColumn)
-	if err != nil {
-		return nil, nil, exit.With(exit.Usage, "--map: %w", err)
-	}
-	file := &bulk.File{Name: flags.from, Delimiter: delimiter, Mapper: mapper}
+	file := &bulk.File{Name: titleOf(flags.from), Delimiter: delimiter,
+		Mapper: &bulk.Mapper{Event: flags.found, Renamed: renamed, KeyColumn: flags.keyColumn}}
 	if flags.service.Allow != nil {
 		file.Guard = messaging.AllowOnly(flags.service.Allow...)
 	}
@@ -201,52 +200,33 @@ func (flags *importFlags) file(cmd *cobra.Command, renamed map[string]string) (_
 			return b.ledger.Look(ctx, b.Outbox, items)
 		}
 	}
-	content, err := flags.copied(cmd)
-	if err != nil {
-		return nil, nil, err
-	}
-	file.Content = content
-	return file, func() {
-		_ = content.Close()
-		_ = os.Remove(content.Name()) // see copied
-	}, nil
-}
-
-func (flags *importFlags) title() string {
-	if flags.from == "-" {
-		return "stdin"
-	}
-	return flags.from
+	return file, nil
 }
 
 // copied copies the file or stdin to a temporary file, which only this user can read: what is imported is what was shown. Where
 // an open file can be removed, nothing is left of it after a kill.
 func (flags *importFlags) copied(cmd *cobra.Command) (*os.File, error) {
-	from := cmd.InOrStdin()
-	if flags.from != "-" {
-		file, err := os.Open(flags.from)
-		if err != nil {
-			return nil, exit.With(exit.Usage, "--from: %w", err)
-		}
-		defer file.Close()
-		from = file
+	from, err := openInput(cmd, flags.from)
+	if err != nil {
+		return nil, err
 	}
+	defer from.Close()
 	content, err := os.CreateTemp("", "messaging-import-*")
 	if err != nil {
 		return nil, err
 	}
 	_ = os.Remove(content.Name())
 	if _, err = io.Copy(content, from); err != nil {
-		return nil, exit.With(exit.Usage, "cannot copy %s to a temporary file: %w", flags.title(), errors.Join(err, content.Close()))
+		return nil, exit.With(exit.Usage, "cannot copy %s to a temporary file: %w", titleOf(flags.from), errors.Join(err, content.Close()))
 	}
 	return content, nil
 }
 
 // plan shows what would be imported.
-func (flags *importFlags) plan(ctx context.Context, file *bulk.File, p *bulk.Plan) (*confirm.Plan, error) {
+func (flags *importFlags) plan(ctx context.Context, p *bulk.Plan) (*confirm.Plan, error) {
 	shown := confirm.NewPlan("Add triggers to an outbox", flags.service)
 	shown.Add("event", flags.found.Name+" ("+flags.found.ID+")")
-	shown.Add("file", flags.title())
+	shown.Add("file", titleOf(flags.from))
 	rows := words.Thousands(p.Rows)
 	if flags.existing == nil {
 		shown.Add("outbox", flags.address.Absolute()+" (new)")
@@ -268,7 +248,6 @@ func (flags *importFlags) plan(ctx context.Context, file *bulk.File, p *bulk.Pla
 		}
 	}
 	shown.Add("rows", rows)
-	shown.Add("columns", strings.Join(file.Mapper.Mapping(), ", "))
 	shown.Add("first row", string(p.First.Body()))
 	if p.Bad.Count > 0 {
 		shown.Add("left out", flags.badRows(p))
@@ -283,17 +262,17 @@ func (flags *importFlags) refusal(p *bulk.Plan) error {
 		return exit.With(exit.Usage, "%s\nnothing was imported; correct the file, or pass --skip-bad-rows to leave these rows out",
 			flags.badRows(p))
 	case p.Rows == 0:
-		return exit.With(exit.Usage, "%s: no row can be used; nothing was imported", flags.title())
+		return exit.With(exit.Usage, "%s: no row can be used; nothing was imported", titleOf(flags.from))
 	case p.Conflicts.Count > 0:
 		return exit.With(exit.Invalid, "%s: %s with a key that has other content:%s\nnothing was imported; correct them, or give them other "+
-			"keys", flags.title(), words.Count(p.Conflicts.Count, "row"), &p.Conflicts)
+			"keys", titleOf(flags.from), words.Count(p.Conflicts.Count, "row"), &p.Conflicts)
 	}
 	return checkLimit(p.New(), cmp.Or(flags.maxRecipients, flags.service.MaxRecipients),
 		fmt.Sprintf("; --max-recipients %d allows them", p.New()))
 }
 
 func (flags *importFlags) badRows(p *bulk.Plan) string {
-	return fmt.Sprintf("%s: %s of %s rows cannot be used:%s", flags.title(), words.Thousands(p.Bad.Count),
+	return fmt.Sprintf("%s: %s of %s rows cannot be used:%s", titleOf(flags.from), words.Thousands(p.Bad.Count),
 		words.Thousands(p.Bad.Count+p.Rows+p.Repeated), &p.Bad)
 }
 
@@ -316,7 +295,7 @@ func (flags *importFlags) add(ctx context.Context, file *bulk.File, plan *bulk.P
 		return err
 	}
 	progress := flags.printer.NewProgress(plan.Rows + plan.Repeated)
-	done, err := file.Import(ctx, b.Outbox, func(n int) { progress.Set(output.Counts{OK: n}) })
+	done, err := file.Import(ctx, b.Outbox, func(n int) { progress.Set(n, "") })
 	progress.Stop()
 	flags.printer.Note("%s added, %s present already", words.Thousands(done.Added), words.Thousands(done.Present))
 	if err != nil {
@@ -326,7 +305,7 @@ func (flags *importFlags) add(ctx context.Context, file *bulk.File, plan *bulk.P
 		return err
 	}
 	if flags.printer.IsJSON() {
-		return flags.printer.Object(map[string]int{"added": done.Added, "present": done.Present, "skipped": plan.Bad.Count})
+		return flags.printer.Object(imported{done.Added, done.Present, plan.Bad.Count})
 	}
 	return nil
 }
@@ -338,10 +317,10 @@ func (l *ledgerFlag) noteNext(ctx context.Context, b *box) error {
 	case err != nil:
 		return err
 	case counts.Pending == 0:
-		l.printer.Note("nothing is pending; the outbox: %s", describe(counts))
+		l.printer.Note("nothing is pending; the outbox: %s", describe(byState(counts)))
 	case len(counts.Paused) > 0:
-		l.printer.Note("%s pending, and paused: %s; to send: %s, and then %s", words.Thousands(counts.Pending),
-			named(counts.Paused), l.command("resume"), l.command("run", "--until-empty"))
+		l.printer.Note("%s pending, and paused; to send: %s, and then %s", words.Thousands(counts.Pending), l.command("resume"),
+			l.command("run", "--until-empty"))
 	default:
 		l.printer.Note("%s pending; to send: %s", words.Thousands(counts.Pending), l.command("run", "--until-empty"))
 	}

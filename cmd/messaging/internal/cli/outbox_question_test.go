@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/outbox"
 )
 
 // asked starts a command on a terminal, which asks.
@@ -103,10 +104,10 @@ func TestAnOutboxIsForOneStartOfASandboxUnlessItsStartsHaveOneName(t *testing.T)
 }
 
 func TestARunThatFailsSaysWhatMayHaveBeenSent(t *testing.T) {
-	d := &delivery{runFlags: &runFlags{ledgerFlag: &ledgerFlag{settings: &settings{}, path: "my orders.db"}}}
+	d := &delivery{runFlags: &runFlags{ledgerFlag: &ledgerFlag{settings: &settings{}, path: "my orders.db"}}, done: map[outbox.State]int{}}
 	removed := errors.New("count entries: orders.db was removed")
 	assert.Equal(t, removed, d.afterSome(removed), "nothing was sent")
-	d.accepted.Store(22)
+	d.sent, d.done[outbox.Accepted] = 22, 22
 	err := d.afterSome(removed)
 	assert.Equal(t, exit.PartlyDone, exit.CodeOf(err))
 	assert.EqualError(t, err, "in this run: 22 accepted; then: count entries: orders.db was removed")

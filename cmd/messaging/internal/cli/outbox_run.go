@@ -9,7 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"time"
 
@@ -65,32 +65,17 @@ func (flags *runFlags) run(ctx context.Context, b *box, _ []string) error {
 	if err := b.checkService(service); err != nil {
 		return err
 	}
-	d := &delivery{runFlags: flags}
-	options, err := flags.options(service)
-	if err != nil {
-		return err
-	}
-	client, err := service.Client()
-	if err != nil {
-		return err
-	}
-	if d.outbox, err = outbox.New(b.ledger.Store, client, append(options, outbox.WithOnSettled(d.settled))...); err != nil {
-		return exit.With(exit.Usage, "%w", err)
-	}
-	return d.run(ctx)
-}
-
-func (flags *runFlags) options(service *profile.Service) ([]outbox.Option, error) {
+	d := &delivery{runFlags: flags, done: map[outbox.State]int{}}
 	options := []outbox.Option{
 		outbox.WithInFlight(flags.inFlight),
 		outbox.WithKeepSettled(0), // a row that was sent must not be sent again by a later import
 		outbox.WithLogger(slog.New(slog.NewTextHandler(flags.printer.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+		outbox.WithOnSettled(d.settled),
 	}
 	limit := service.Rate
 	if flags.rate != "" {
-		var err error
 		if limit, err = profile.ParseRate(flags.rate); err != nil {
-			return nil, exit.With(exit.Usage, "--rate: %w", err)
+			return exit.With(exit.Usage, "--rate: %w", err)
 		}
 	}
 	if limit > 0 {
@@ -99,29 +84,31 @@ func (flags *runFlags) options(service *profile.Service) ([]outbox.Option, error
 	if flags.timeout > 0 {
 		options = append(options, outbox.WithSendTimeout(flags.timeout))
 	}
-	return options, nil
+	if d.outbox, err = outbox.New(b.ledger.Store, service.Client, options...); err != nil {
+		return exit.With(exit.Usage, "%w", err)
+	}
+	return d.run(ctx)
 }
 
 // delivery is one run of an outbox.
 type delivery struct {
 	*runFlags
-	outbox                      *outbox.Outbox[outbox.SQLTx]
-	accepted, rejected, unclear atomic.Int64
-	progress                    *output.Progress
+	outbox   *outbox.Outbox[outbox.SQLTx]
+	progress *output.Progress
+
+	mu   sync.Mutex
+	sent int
+	done map[outbox.State]int // what became of them
 }
 
 // settled counts what became of an entry. The outbox calls it.
 func (d *delivery) settled(_ context.Context, entry outbox.Entry) {
-	counter := map[outbox.State]*atomic.Int64{outbox.Accepted: &d.accepted, outbox.Rejected: &d.rejected,
-		outbox.Unclear: &d.unclear}[entry.State]
-	if counter == nil {
-		return
-	}
-	counter.Add(1)
-	d.progress.Set(output.Counts{OK: int(d.accepted.Load()), Failed: int(d.rejected.Load()), Unknown: int(d.unclear.Load())})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sent++
+	d.done[entry.State]++
+	d.progress.Set(d.sent, describe(d.done))
 }
-
-func (d *delivery) done() int64 { return d.accepted.Load() + d.rejected.Load() + d.unclear.Load() }
 
 func (d *delivery) run(ctx context.Context) error {
 	counts, err := d.outbox.Counts(ctx)
@@ -133,8 +120,7 @@ func (d *delivery) run(ctx context.Context) error {
 			words.Count(counts.Sending, "entry"))
 	}
 	if len(counts.Paused) > 0 {
-		d.printer.Warn("paused: %s; these entries are not sent until you run: %s",
-			named(counts.Paused), d.command("resume"))
+		d.printer.Warn("paused; nothing is sent until you run: %s", d.command("resume"))
 	}
 	d.progress = d.printer.NewProgress(counts.Pending) // those that others are sending end when they end
 	defer d.progress.Stop()
@@ -143,9 +129,8 @@ func (d *delivery) run(ctx context.Context) error {
 	ended := make(chan error, 1)
 	sendBegan.Store(true)
 	go func() { ended <- d.outbox.Run(running) }()
-	paused := false
 	if d.untilEmpty {
-		paused, err = d.untilNothingIsPending(running)
+		err = d.untilNothingCanBeSent(running)
 		stop()
 	}
 	<-running.Done()
@@ -156,15 +141,15 @@ func (d *delivery) run(ctx context.Context) error {
 		return d.afterSome(err)
 	}
 	d.progress.Stop()
-	return d.conclude(ctx, paused)
+	return d.conclude(ctx)
 }
 
 // afterSome returns an error that ended the run, with what was sent before it.
 func (d *delivery) afterSome(err error) error {
-	if d.done() == 0 || exit.CodeOf(err) != exit.Unexpected {
+	if exit.CodeOf(err) != exit.Unexpected || d.sent == 0 {
 		return err
 	}
-	return exit.With(exit.PartlyDone, "%s; then: %w", d.summary(), err)
+	return exit.With(exit.PartlyDone, "in this run: %s; then: %w", describe(d.done), err)
 }
 
 // wait waits until what is in flight has ended, or until a second signal.
@@ -184,39 +169,39 @@ func (d *delivery) wait(ended <-chan error) error {
 	}
 }
 
-// untilNothingIsPending returns when nothing is pending, or ctx ends. It reports whether a
-// pause keeps the rest from being sent.
-func (d *delivery) untilNothingIsPending(ctx context.Context) (paused bool, err error) {
-	for {
+// isPaused reports whether a pause keeps the triggers, which are all that an import adds, from being sent.
+func isPaused(counts outbox.Counts) bool {
+	return slices.Contains(counts.Paused, service.TriggerEvent.Name)
+}
+
+// untilNothingCanBeSent returns when nothing is pending, or a pause keeps back what is, or ctx ends.
+func (d *delivery) untilNothingCanBeSent(ctx context.Context) error {
+	for ctx.Err() == nil {
 		began := time.Now()
 		counts, err := d.outbox.Counts(ctx)
-		left := counts.Pending + counts.Sending
-		if left > 0 && counts.Sending == 0 && slices.Contains(counts.Paused, service.TriggerEvent.Name) { // all that an import adds
-			paused, left = true, 0
-		}
-		switch {
-		case ctx.Err() != nil:
-			return false, nil
-		case err != nil || left == 0:
-			return paused, err
+		if ctx.Err() == nil && (err != nil || counts.Sending == 0 && (counts.Pending == 0 || isPaused(counts))) {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return false, nil
 		case <-time.After(max(300*time.Millisecond, 20*time.Since(began))): // counting must not slow the sending down
 		}
 	}
+	return nil
 }
 
 // conclude reports what is in the outbox now, and what the operator has to decide.
-func (d *delivery) conclude(ctx context.Context, paused bool) error {
+func (d *delivery) conclude(ctx context.Context) error {
 	counts, err := d.outbox.Counts(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
 	}
-	left := counts.Pending + counts.Sending
-	d.printer.Note("%s; the outbox: %s", d.summary(), describe(counts))
-	unclear := int(d.unclear.Load())
+	left, unclear := counts.Pending+counts.Sending, d.done[outbox.Unclear]
+	summary := "nothing was sent in this run"
+	if d.sent > 0 {
+		summary = "in this run: " + describe(d.done)
+	}
+	d.printer.Note("%s; the outbox: %s", summary, describe(byState(counts)))
 	if d.untilEmpty {
 		unclear = counts.Unclear
 	}
@@ -226,11 +211,11 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 			"resend the others: %s", words.Thousands(unclear), d.listUnclear())
 	case !d.untilEmpty:
 		return nil // it was stopped, which is how it ends
-	case paused:
-		return exit.With(exit.PartlyDone, "%s are not sent, because %s is paused; to go on: %s",
-			words.Thousands(left), named(counts.Paused), d.command("resume"))
-	case left > 0 && ctx.Err() != nil && d.done() == 0:
+	case left > 0 && ctx.Err() != nil && d.sent == 0:
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
+	case left > 0 && isPaused(counts):
+		return exit.With(exit.PartlyDone, "%s are not sent, because they are paused; to go on: %s", words.Thousands(left),
+			d.command("resume"))
 	case left > 0: // it was interrupted, or another process has added some
 		return exit.With(exit.PartlyDone, "run the same command again to go on with the remaining %s", words.Thousands(left))
 	case counts.Rejected > 0:
@@ -243,27 +228,18 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 // listUnclear is how to see the unclear entries.
 func (d *delivery) listUnclear() string { return d.command("list", "--state", "unclear") }
 
-// summary says what has become of entries in this run.
-func (d *delivery) summary() string {
-	if d.done() == 0 {
-		return "nothing was sent in this run"
-	}
-	return "in this run: " + describe(outbox.Counts{Accepted: int(d.accepted.Load()), Rejected: int(d.rejected.Load()),
-		Unclear: int(d.unclear.Load())})
+func byState(c outbox.Counts) map[outbox.State]int {
+	return map[outbox.State]int{outbox.Pending: c.Pending, outbox.Sending: c.Sending, outbox.Accepted: c.Accepted,
+		outbox.Rejected: c.Rejected, outbox.Unclear: c.Unclear, outbox.Dismissed: c.Dismissed}
 }
 
 // describe lists the states that have entries.
-func describe(c outbox.Counts) string {
+func describe(counts map[outbox.State]int) string {
 	var parts []string
 	for _, state := range allStates {
-		if n := countOf(c, state); n > 0 {
+		if n := counts[state]; n > 0 {
 			parts = append(parts, words.Thousands(n)+" "+string(state))
 		}
 	}
 	return cmp.Or(strings.Join(parts, ", "), "empty")
-}
-
-func countOf(c outbox.Counts, state outbox.State) int {
-	return map[outbox.State]int{outbox.Pending: c.Pending, outbox.Sending: c.Sending, outbox.Accepted: c.Accepted,
-		outbox.Rejected: c.Rejected, outbox.Unclear: c.Unclear, outbox.Dismissed: c.Dismissed}[state]
 }

@@ -72,7 +72,7 @@ func newRoot(s *settings) *cobra.Command {
 // completeProfile completes the names of profiles, from the configuration file.
 func completeProfile(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	names := []string{profile.SandboxName}
-	if config, err := profile.Read(os.LookupEnv); err == nil {
+	if config, err := profile.Read(); err == nil {
 		names = append(config.Names(), names...)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

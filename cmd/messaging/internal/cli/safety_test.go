@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sends"
 )
 
@@ -88,9 +89,17 @@ func (o *operator) requireBroadcasts(want int) {
 }
 
 func (o *operator) get(path string) string {
-	body, err := (&remoteFlags{url: o.sandbox.variables["MESSAGING_SANDBOX_URL"]}).call(o.t.Context(), "GET", path, nil)
+	return o.control("GET", path, nil)
+}
+
+// control calls the inspector.
+func (o *operator) control(method, path string, body any) string {
+	o.t.Helper()
+	box, err := profile.Find(o.sandbox.variables["MESSAGING_SANDBOX_URL"])
 	require.NoError(o.t, err)
-	return string(body)
+	found, err := box.Call(o.t.Context(), method, path, body)
+	require.NoError(o.t, err)
+	return string(found)
 }
 
 // confirmed runs a send without a terminal, with the digest of its dry run.
@@ -427,13 +436,12 @@ func TestATerminalShowsColorsProgressAndHiddenCharacters(t *testing.T) {
 	o.must("sandbox", "fault", "slow", "--after", "300ms", "--count", "0", "--op", "trigger event")
 	s = o.started(nil, "messaging", run...)
 	o.requireExit(s, 0)
-	assert.Regexp(t, `\r1/3 · \d+/s · ETA \ds · 1 ok *\r`, s.text(), "in place")
+	assert.Regexp(t, `\r1/3 · \d+/s · ETA \ds · 1 accepted *\r`, s.text(), "in place")
 	o.must("sandbox", "reset", "faults")
 
-	_, err := (&remoteFlags{url: o.sandbox.variables["MESSAGING_SANDBOX_URL"]}).call(t.Context(), "POST", "/api/seed", json.RawMessage(
+	o.control("POST", "/api/seed", json.RawMessage(
 		`{"customers": [{"customer_id": "1", "email": "eve@example.com", "first_name": "Eve\u001b]0;owned\u0007\u001b[2J\u009b31m",
 		"last_name": "\u202egnp.exe\u2066", "customer_created_at": "2026-01-01T08:00:00Z"}]}`))
-	require.NoError(t, err)
 	s = o.started(nil, "messaging", "-p", "sandbox", "customer", "get", "eve@example.com")
 	o.requireExit(s, 0)
 	assert.Contains(t, s.text(), `Eve\u001b]0;owned\u0007\u001b[2J\u009b31m`)

@@ -10,14 +10,12 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"regexp"
 	"runtime/debug"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
@@ -25,7 +23,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/remote"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
@@ -57,7 +54,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
   messaging sandbox fault answer_lost --op %q
   messaging sandbox wait op:trigger to:ada@example.com`, service.TriggerEvent.Name),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSandbox(cmd, flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.runSandbox(cmd, flags) },
 	}
 	f := cmd.Flags()
 	f.Uint16Var(&flags.apiPort, "api-port", 8077, "port of the service; 0 picks a free one")
@@ -72,21 +69,23 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.listen, "listen", "",
 		"`address` to listen on in place of the loopback address, such as 0.0.0.0, for containers; needs a token")
 	f.StringVar(&flags.tokenFile, "token-file", "",
-		"`file` with the token for --listen; default: that of $"+remote.TokenVariable+", or a new one")
+		"`file` with the token for --listen; default: that of $"+profile.TokenVariable+", or a new one")
 	f.StringSliceVar(&flags.allowHosts, "allow-host", nil,
 		"accept this host `name` too, such as that of a container; NAME:PORT if its port differs")
-	cmd.AddCommand(newEnv(), newReset(s), newFault(s), newMark(s), newWait(s), newDump(s))
+	cmd.AddCommand(newEnv(s), newReset(s), newFault(s), newMark(s), newWait(s), newDump(s))
 	return cmd
 }
 
-func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	keepBytes, err := parseBytes(flags.keepBytes)
-	if err := checkFlags(flags, keepBytes, err); err != nil {
+func (s *settings) runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
+	ctx := cmd.Context()
+	keepBytes, err := humanize.ParseBytes(flags.keepBytes)
+	if err != nil || keepBytes < 1 || keepBytes > math.MaxInt64 {
+		return exit.With(exit.Usage, "--keep-bytes must be a size such as 256MiB")
+	}
+	if err := flags.check(); err != nil {
 		return err
 	}
-	token, err := tokenToListen(cmd, flags)
+	token, err := s.tokenToListen(flags)
 	if err != nil {
 		return err
 	}
@@ -94,13 +93,17 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	if err != nil {
 		return exit.With(exit.Invalid, "seed: %w", err)
 	}
-	limitMemory(keepBytes)
-	api, ui, err := listenTwice(flags)
+	limitMemory(int64(keepBytes))
+	api, err := flags.listenOn("--api-port", flags.apiPort)
 	if err != nil {
 		return err
 	}
+	ui, err := flags.listenOn("--ui-port", flags.uiPort)
+	if err != nil {
+		return errors.Join(err, api.Close())
+	}
 	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), flags.allowHosts),
-		Keep: flags.keep, KeepBytes: keepBytes, MaxRecords: flags.maxRecords, Key: cmp.Or(flags.key, newKey()),
+		Keep: flags.keep, KeepBytes: int64(keepBytes), MaxRecords: flags.maxRecords, Key: cmp.Or(flags.key, newKey()),
 		Identifier: fake.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed, StartID: flags.startID})
 	if err != nil {
 		return exit.With(exit.Unexpected, "%w", err)
@@ -109,16 +112,14 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr(), AllowHosts: flags.allowHosts, Token: token})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ui) }()
-	if err := announce(cmd, []string{urlOf(api.Addr()), box.APIKey(), urlOf(ui.Addr())}); err != nil {
-		shutDown(server)
+	defer shutDown(server)
+	if err := s.announce(urlOf(api.Addr()), box.APIKey(), urlOf(ui.Addr())); err != nil {
 		return err
 	}
 	select {
 	case <-ctx.Done():
-		shutDown(server)
 		return nil
 	case err := <-box.Failed():
-		shutDown(server)
 		return exit.With(exit.Unexpected, "%w", err)
 	case err := <-served:
 		return exit.With(exit.Unexpected, "the inspector no longer listens: %w", err)
@@ -126,9 +127,9 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 }
 
 // announce writes the values of the variables that point programs at the sandbox.
-func announce(cmd *cobra.Command, values []string) error {
-	cmd.PrintErrf("service    %s\ninspector  %s\n", values[0], values[2])
-	return shells["posix"].write(cmd, values)
+func (s *settings) announce(service, key, inspector string) error {
+	s.printer.Line("service    %s\ninspector  %s", service, inspector)
+	return shells["posix"].write(s.stdout, service, key, inspector)
 }
 
 // newKey returns an API key that obviously is not a real one.
@@ -140,18 +141,18 @@ const minKey = 16
 
 var isStartID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-func checkFlags(flags sandboxFlags, keepBytes int64, parseErr error) error {
+func (flags sandboxFlags) check() error {
 	switch {
-	case parseErr != nil || keepBytes < 1:
-		return exit.With(exit.Usage, "--keep-bytes must be a size such as 256MiB")
 	case flags.keep < 1:
 		return exit.With(exit.Usage, "--keep must be at least 1")
 	case flags.maxRecords < 0:
 		return exit.With(exit.Usage, "--max-records must not be negative")
-	case flags.key != "" && (len(flags.key) < minKey || strings.ContainsFunc(flags.key, func(r rune) bool { return r <= ' ' || r > '~' })):
+	case flags.key != "" && !isSecret(flags.key, minKey):
 		return exit.With(exit.Usage, "--key must have at least %d printable ASCII characters, without white space", minKey)
 	case flags.startID != "" && !isStartID.MatchString(flags.startID):
 		return exit.With(exit.Usage, "--start-id must have 1 to 64 letters, digits, hyphens and underscores")
+	case flags.tokenFile != "" && flags.listen == "":
+		return exit.With(exit.Usage, "--token-file has no effect without --listen")
 	case flags.identifier != "" && flags.identifier != string(fake.Email) && flags.identifier != string(fake.CustomerID):
 		return exit.With(exit.Usage, "--identifier must be %s or %s", fake.Email, fake.CustomerID)
 	}
@@ -196,61 +197,49 @@ func readSeed(cmd *cobra.Command, name string) (records.Seed, error) {
 	return seed, nil
 }
 
-// parseBytes parses a size in bytes, KiB, MiB or GiB.
-func parseBytes(s string) (int64, error) {
-	shift := 0
-	for i, unit := range []string{"KiB", "MiB", "GiB"} {
-		if rest, ok := strings.CutSuffix(s, unit); ok {
-			s, shift = rest, 10*(i+1)
-		}
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
-	if n > math.MaxInt64>>shift {
-		return 0, strconv.ErrRange
-	}
-	return n << shift, err
-}
-
 const loopback = "127.0.0.1"
 
 // tokenToListen returns the token for an address that other machines reach, "" for the
 // loopback address. A token that it makes is printed once.
-func tokenToListen(cmd *cobra.Command, flags sandboxFlags) (string, error) {
+func (s *settings) tokenToListen(flags sandboxFlags) (string, error) {
 	switch {
-	case flags.listen == "" && flags.tokenFile != "":
-		return "", exit.With(exit.Usage, "--token-file has no effect without --listen")
 	case flags.listen == "":
 		return "", nil
 	case net.ParseIP(flags.listen) == nil:
 		return "", exit.With(exit.Usage, "--listen must be an IP address such as 0.0.0.0, without a port; --api-port and --ui-port set the ports")
 	}
-	token, err := readToken(flags.tokenFile)
-	if err != nil {
-		return "", err
+	token, name := os.Getenv(profile.TokenVariable), profile.TokenVariable
+	if flags.tokenFile != "" {
+		content, err := os.ReadFile(flags.tokenFile)
+		if err != nil {
+			return "", exit.With(exit.Usage, "--token-file: %w", err)
+		}
+		token, name = strings.TrimSpace(string(content)), "--token-file"
 	}
-	cmd.PrintErrln("--listen: there is no encryption; use it only in a private network")
-	if token == "" {
+	isNew := token == "" && flags.tokenFile == ""
+	if isNew {
 		token = rand.Text() // of at least 128 bits
-		cmd.PrintErrf("token      %s\n", token)
+	} else if !isSecret(token, minToken) {
+		return "", exit.With(exit.Usage, "%s: a token must have at least %d printable characters", name, minToken)
+	}
+	s.printer.Line("--listen: there is no encryption; use it only in a private network")
+	if isNew {
+		s.printer.Line("token      %s", token)
 	}
 	return token, nil
 }
 
-// listenTwice listens for the service and for the inspector.
-func listenTwice(flags sandboxFlags) (api, ui net.Listener, err error) {
-	host := cmp.Or(flags.listen, loopback)
-	if api, err = listen("--api-port", host, flags.apiPort); err != nil {
-		return nil, nil, err
-	}
-	if ui, err = listen("--ui-port", host, flags.uiPort); err != nil {
-		return nil, nil, errors.Join(err, api.Close())
-	}
-	return api, ui, nil
+// minToken is the length of a token of 128 bits in base64.
+const minToken = 22
+
+// isSecret reports whether a key or a token is long enough, and can be in a header.
+func isSecret(text string, least int) bool {
+	return len(text) >= least && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// listen listens on a port. A port that is taken is an error: on the next port, programs would keep using the other sandbox.
-func listen(flag, host string, port uint16) (net.Listener, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, fmt.Sprint(port)))
+// listenOn listens on a port. A port that is taken is an error: on the next port, programs would keep using the other sandbox.
+func (flags sandboxFlags) listenOn(flag string, port uint16) (net.Listener, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(cmp.Or(flags.listen, loopback), fmt.Sprint(port)))
 	if err != nil {
 		return nil, exit.With(exit.Unexpected, "%w; pass %s to choose another port, or 0 for any free one", err, flag)
 	}
@@ -264,30 +253,4 @@ func urlOf(address net.Addr) string {
 		host = loopback
 	}
 	return "http://" + net.JoinHostPort(host, port)
-}
-
-// minToken is the length of a token of 128 bits in base64.
-const minToken = 22
-
-// readToken returns the token in a file, or else that of the environment, or else "".
-func readToken(file string) (string, error) {
-	token := os.Getenv(remote.TokenVariable)
-	name := remote.TokenVariable
-	if file != "" {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return "", exit.With(exit.Usage, "--token-file: %w", err)
-		}
-		token, name = strings.TrimSpace(string(content)), "--token-file"
-		if token == "" {
-			return "", exit.With(exit.Usage, "--token-file: the file is empty")
-		}
-	}
-	if token == "" {
-		return "", nil
-	}
-	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", exit.With(exit.Usage, "%s: a token must have at least %d printable characters", name, minToken)
-	}
-	return token, nil
 }

@@ -41,13 +41,13 @@ type send struct {
 	blocking *sends.Send // what the operator sees of an earlier send, or nil
 }
 
-// printsOf sets the fields that --json can choose for a command that sends.
-func (s *settings) printsOf(cmd *cobra.Command, flags *confirm.Flags, fields func() []string) {
+// printsOf sets the fields that --json can choose for a command that sends: those of its plan, or of what it prints then.
+func (s *settings) printsOf(cmd *cobra.Command, flags *confirm.Flags, sample any) {
 	s.fields[cmd] = func() []string {
 		if flags.DryRun {
-			return confirm.ActionFields()
+			return output.FieldsOf(confirm.Action{BodySHA256: "-", At: "-"})
 		}
-		return fields()
+		return output.FieldsOf(sample)
 	}
 }
 
@@ -58,7 +58,7 @@ func addAgain(cmd *cobra.Command, again *bool) {
 
 // send shows the plan, asks, and sends.
 func (s *settings) send(ctx context.Context, flags *confirm.Flags, send *send) (err error) {
-	if send.record, err = sends.Open(os.LookupEnv); err != nil {
+	if send.record, err = sends.Open(); err != nil {
 		return err
 	}
 	action, err := send.action()
@@ -125,13 +125,9 @@ func (s *settings) carryOut(ctx context.Context, send *send) error {
 			return err
 		}
 	}
-	client, err := send.service.Client()
-	if err != nil {
-		return err
-	}
 	signal.Ignore(syscall.SIGPIPE) // a reader that has gone must not end a send without its exit code
 	for i := range send.prepared {
-		response, err := s.sendOne(ctx, client, send, i)
+		response, err := s.sendOne(ctx, send, i)
 		if exit.CodeOf(err) == exit.Unknown && send.unknown != nil {
 			if err = send.unknown(ctx, i, err); err == nil {
 				continue
@@ -152,9 +148,9 @@ func (s *settings) carryOut(ctx context.Context, send *send) error {
 }
 
 // sendOne sends a body, between its two lines in the record.
-func (s *settings) sendOne(ctx context.Context, client *messaging.Client, send *send, i int) (*messaging.Response, error) {
+func (s *settings) sendOne(ctx context.Context, send *send, i int) (*messaging.Response, error) {
 	if send.unrecorded {
-		return s.request(ctx, client, send.prepared[i])
+		return s.request(ctx, send.service.Client, send.prepared[i])
 	}
 	again := ""
 	if send.again && send.blocking != nil {
@@ -166,7 +162,7 @@ func (s *settings) sendOne(ctx context.Context, client *messaging.Client, send *
 		sendBegan.Store(false)
 		return nil, err
 	}
-	response, err := s.request(ctx, client, send.prepared[i])
+	response, err := s.request(ctx, send.service.Client, send.prepared[i])
 	became := sends.Delivery(words.Delivery(messaging.DeliveryOf(err)))
 	if _, failed := send.record.Settle(context.WithoutCancel(ctx), send.begun.ID, became); failed != nil {
 		s.printer.Warn("cannot record the outcome of this send in %s, so the same send is refused from now on: %v", send.record.Path(), failed)
@@ -237,8 +233,6 @@ type acceptedSend struct {
 	Recipients *int   `json:"recipients"` // nil if the number is not known
 	Message    string `json:"message"`
 }
-
-var acceptedFields = output.FieldsOf(acceptedSend{})
 
 // reportAccepted reports a broadcast or a trigger that was carried out.
 func (s *settings) reportAccepted(send *send, i int, response *messaging.Response) error {

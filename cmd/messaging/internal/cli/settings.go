@@ -27,6 +27,8 @@ type settings struct {
 	profile string
 	timeout time.Duration
 	output  output.Flags
+	// inspector is the URL of that of a running sandbox, for the commands that control it.
+	inspector string
 
 	// fields are those that --json can choose. They are checked before the command does anything; a command without any refuses all.
 	fields     map[*cobra.Command]func() []string
@@ -44,7 +46,7 @@ func (s *settings) add(set *pflag.FlagSet) {
 
 // begin runs before each command.
 func (s *settings) begin(cmd *cobra.Command, _ []string) error {
-	s.printer = output.New(s.output, cmd.OutOrStdout(), cmd.ErrOrStderr(), os.LookupEnv)
+	s.printer = output.New(s.output, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	var fields []string
 	if known := s.fields[cmd]; known != nil {
 		fields = known()
@@ -69,7 +71,7 @@ func (s *settings) limited(ctx context.Context) (context.Context, context.Cancel
 
 // service returns the service that the command calls.
 func (s *settings) service(ctx context.Context) (*profile.Service, error) {
-	return profile.Resolve(ctx, s.profile, os.LookupEnv)
+	return profile.Resolve(ctx, s.profile)
 }
 
 // account returns the service that the command calls, with its key and its start, for a command that sends.
@@ -107,7 +109,7 @@ func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code 
 		s.output.NDJSON = slices.ContainsFunc(args, func(arg string) bool { // the flags may not have been read
 			return strings.HasPrefix(arg, "--json") || arg == "--ndjson"
 		})
-		s.printer = output.New(s.output, io.Discard, stderr, os.LookupEnv)
+		s.printer = output.New(s.output, io.Discard, stderr)
 	}
 	if own := new(exit.Error); !s.running && !errors.As(err, &own) {
 		err = exit.With(exit.Usage, "%w", err) // of cobra, about a flag or an argument

@@ -43,7 +43,7 @@ definition before anything is sent; "event get" shows it.`,
 	f.StringArrayVarP(&t.jsons, "json-field", "F", nil, "value in JSON, such as a number: `name=json`")
 	t.confirm.Add(cmd)
 	addAgain(cmd, &t.again)
-	s.printsOf(cmd, &t.confirm, acceptedFields)
+	s.printsOf(cmd, &t.confirm, acceptedSend{})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return t.run(cmd, s, args[0])
 	}
@@ -63,11 +63,7 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if err != nil {
 		return err
 	}
-	client, err := service.Client()
-	if err != nil {
-		return err
-	}
-	if params.Definition, err = findEvent(ctx, client, nameOrID); err != nil {
+	if params.Definition, err = findEvent(ctx, service.Client, nameOrID); err != nil {
 		return err
 	}
 	readTimes(params)

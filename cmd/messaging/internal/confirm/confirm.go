@@ -111,9 +111,6 @@ type Action struct {
 	Refused error `json:"-"`
 }
 
-// ActionFields are the names of the fields of an action in JSON.
-var ActionFields = output.FieldsOf(Action{BodySHA256: "-", At: "-"})
-
 // NewAction returns the action with its digest. On a sandbox the operator answers y or n,
 // elsewhere by typing answer.
 func NewAction(s *profile.Service, operation string, content []byte, question, answer string) Action {

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -89,9 +88,6 @@ func openFiles(records string, o Options) (j *job, err error) {
 // describe says what an export and a run that resumes it must have in common.
 func (o Options) describe(records string) string {
 	what := records + " of " + o.Service + " as " + string(o.Format)
-	if o.Columns != nil {
-		what += " with the columns " + strings.Join(o.Columns, ",")
-	}
 	if o.SpreadsheetSafe {
 		what += " for spreadsheets"
 	}
@@ -226,8 +222,6 @@ type Options struct {
 	To     string
 	Stdout io.Writer
 	Format Format
-	// Columns are the names of the columns to write; nil means all.
-	Columns []string
 	// Resume continues an export that was stopped. Overwrite replaces the file, and
 	// discards such an export.
 	Resume, Overwrite bool
@@ -256,26 +250,53 @@ func usage(format string, args ...any) error { return exit.With(exit.Usage, form
 // they are. report is called after each page. A pipe or a device is written through: it cannot be replaced, nor resumed.
 func Run[T any](ctx context.Context, client *messaging.Client, records Records[T], options Options,
 	report func(Progress)) (Progress, error) {
-	encode, begin, err := newEncoder(records, options)
-	if err != nil {
-		return Progress{}, err
-	}
 	j, unlock, err := options.open(records.Name)
 	if err != nil {
 		return Progress{}, err
 	}
 	defer unlock()
-	w := walk[T]{job: j, records: records, encode: encode, report: report}
+	encode, begin := newEncoder(records, options)
 	if j.size == 0 {
 		err = j.write(begin)
 	}
 	if err == nil {
-		err = w.run(ctx, client)
+		err = walk(ctx, client, j, records, encode, report)
 	}
 	if err != nil {
 		return j.progress, j.stop(err)
 	}
 	return j.progress, j.finish()
+}
+
+// walk writes the records of each page that were not listed before.
+func walk[T any](ctx context.Context, client *messaging.Client, j *job, records Records[T], encode encoder[T],
+	report func(Progress)) error {
+	var lines []byte // of a page; the memory is used again
+	for page, err := range records.pages(ctx, client, j.cursor) {
+		if err == nil && time.Since(j.last) >= j.options.Checkpoint {
+			// The rows before this page are complete, and its cursor is known to be valid.
+			err = j.checkpoint(page.Cursor)
+		}
+		if err != nil {
+			return err
+		}
+		lines = lines[:0]
+		for i := range page.Items {
+			if name := records.id(&page.Items[i]); name != "" && !j.isNew(name) {
+				j.progress.Repeated++
+				continue
+			}
+			if lines, err = encode(lines, &page.Items[i]); err != nil {
+				return err
+			}
+			j.progress.Rows++
+		}
+		if err := j.write(lines); err != nil {
+			return err
+		}
+		report(j.progress)
+	}
+	return nil
 }
 
 // open opens what the records go to, unless a file is in the way.
@@ -353,45 +374,3 @@ func (o Options) check(place files.Place) error {
 
 func (o Options) partPath() string   { return o.To + ".part" }
 func (o Options) resumePath() string { return o.To + ".resume" }
-
-// walk is one run of an export.
-type walk[T any] struct {
-	*job
-	records Records[T]
-	encode  encoder[T]
-	report  func(Progress)
-	lines   []byte // of the last page, whose memory is used again
-}
-
-func (w *walk[T]) run(ctx context.Context, client *messaging.Client) error {
-	for page, err := range w.records.pages(ctx, client, w.cursor) {
-		if err == nil && time.Since(w.last) >= w.options.Checkpoint {
-			// The rows before this page are complete, and its cursor is known to be valid.
-			err = w.checkpoint(page.Cursor)
-		}
-		if err == nil {
-			err = w.add(page.Items)
-		}
-		if err != nil {
-			return err
-		}
-		w.report(w.progress)
-	}
-	return nil
-}
-
-// add writes the records of a page that were not listed before.
-func (w *walk[T]) add(page []T) (err error) {
-	w.lines = w.lines[:0]
-	for i := range page {
-		if name := w.records.id(&page[i]); name != "" && !w.isNew(name) {
-			w.progress.Repeated++
-			continue
-		}
-		if w.lines, err = w.encode(w.lines, &page[i]); err != nil {
-			return err
-		}
-		w.progress.Rows++
-	}
-	return w.write(w.lines)
-}

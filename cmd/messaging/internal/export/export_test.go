@@ -70,10 +70,10 @@ func TestExportWritesEveryColumnAsCSV(t *testing.T) {
 
 func TestSpreadsheetSafeCellsAreNotFormulasAndPhoneNumbersStay(t *testing.T) {
 	options := optionsFor(t, "safe.csv")
-	options.Columns, options.SpreadsheetSafe = []string{"first_name", "phone_no"}, true
+	options.SpreadsheetSafe = true
 	_, err := Run(t.Context(), serve(t, 1).Client(), Customers, options, silent)
 	require.NoError(t, err)
-	assert.Equal(t, "first_name,phone_no\n'=1+1,+4930123456\n", content(t, options.To))
+	assert.Contains(t, content(t, options.To), "\n0,c0@example.com,'=1+1,,+4930123456,")
 	for cell, want := range map[string]bool{"": false, "a=": false, "=a": true, "-1": true, "@a": true, "+": true,
 		"+1234": false, "+1": false, "+1234+1": true, "+49 30": true} {
 		assert.Equal(t, want, isFormula([]byte(cell)), "%q", cell)
@@ -134,15 +134,12 @@ func TestAnExportThatCannotBeWrittenFails(t *testing.T) {
 	}
 }
 
-func TestARecordWithoutAnIDOrAValueIsARow(t *testing.T) {
+func TestARecordWithoutAnIDIsARow(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	service.AddTransactional(messaging.TransactionalMessage{Channel: "email"}, messaging.TransactionalMessage{Channel: "email"})
-	options := optionsFor(t, "a.csv")
-	options.Columns = []string{"title"}
-	done, err := Run(t.Context(), service.Client(), Messages, options, silent)
+	done, err := Run(t.Context(), service.Client(), Messages, optionsFor(t, "a.csv"), silent)
 	require.NoError(t, err)
 	assert.Equal(t, Progress{Rows: 2}, done)
-	assert.Equal(t, "title\n\"\"\n\"\"\n", content(t, options.To), "no reader counts an empty line")
 }
 
 func TestCSVIsWhatEncodingCSVWrites(t *testing.T) {
@@ -156,8 +153,7 @@ func TestCSVIsWhatEncodingCSVWrites(t *testing.T) {
 	}
 	var want bytes.Buffer
 	writer := csv.NewWriter(&want)
-	encode, _, err := newEncoder(Customers, Options{Format: CSV, Columns: []string{"customer_id", "email", "first_name"}})
-	require.NoError(t, err)
+	encode := csvEncoder[messaging.Customer]{Customers.columns[:3], false}.append
 	for range 20_000 {
 		c := messaging.Customer{CustomerID: cell(), Email: cell(), FirstName: cell()}
 		found, err := encode(nil, &c)
@@ -173,8 +169,7 @@ func compareWithModel[T json.Marshaler](t *testing.T, records Records[T], record
 	t.Helper()
 	want, err := record.MarshalJSON()
 	require.NoError(t, err)
-	encode, _, err := newEncoder(records, Options{Format: JSONLines})
-	require.NoError(t, err)
+	encode, _ := newEncoder(records, Options{Format: JSONLines})
 	line, err := encode(nil, &record)
 	require.NoError(t, err)
 	assert.Equal(t, 1, bytes.Count(line, []byte("\n")), "%s", line)
@@ -235,8 +230,7 @@ func TestAnExportIsResumedOnlyAsItBegan(t *testing.T) {
 		"is of customers of 127.0.0.1 as csv, and this one is of customers of example.com as csv;": func(o *Options) {
 			o.Service = "example.com"
 		},
-		"127.0.0.1 as csv with the columns email": func(o *Options) { o.Columns = []string{"email"} },
-		"127.0.0.1 as csv for spreadsheets":       func(o *Options) { o.SpreadsheetSafe = true },
+		"127.0.0.1 as csv for spreadsheets": func(o *Options) { o.SpreadsheetSafe = true },
 	} {
 		changed := options
 		change(&changed)
@@ -279,7 +273,6 @@ func drifting(t *testing.T, n int) *messaging.Client {
 func TestRowsRepeatedByShiftingPagesAreWrittenOnceAlsoAcrossRuns(t *testing.T) {
 	client := drifting(t, 200)
 	options := optionsFor(t, "a.csv")
-	options.Columns = []string{"customer_id"}
 	require.ErrorContains(t, stopAfter(t, client, options, 2+rand.IntN(15)), " rows are kept")
 	options.Resume = true
 	done, err := Run(t.Context(), client, Customers, options, silent)

@@ -41,23 +41,16 @@ func FormatOf(path string) (Format, error) {
 type encoder[T any] func(lines []byte, record *T) ([]byte, error)
 
 // newEncoder returns the encoder of a format, and what a file begins with.
-func newEncoder[T any](records Records[T], options Options) (encode encoder[T], begin []byte, err error) {
-	columns, err := records.choose(options.Columns)
-	if err != nil {
-		return nil, nil, err
-	}
+func newEncoder[T any](records Records[T], options Options) (encode encoder[T], begin []byte) {
 	if options.Format == JSONLines {
-		if slices.Contains(options.Columns, extra) {
-			return nil, nil, usage("%q is a column of CSV; JSON Lines has its members beside the others", extra)
-		}
-		e := &jsonEncoder[T]{line: wire.NewWriter(), records: records, columns: columns, isWhole: options.Columns == nil}
-		return e.append, nil, nil
+		return (&jsonEncoder[T]{line: wire.NewWriter(), records: records}).append, nil
 	}
-	e := csvEncoder[T]{columns, options.SpreadsheetSafe}
-	for i, c := range columns {
+	e := csvEncoder[T]{append(slices.Clone(records.columns), column[T]{"extra", func(record *T) any { return records.extra(record) }}),
+		options.SpreadsheetSafe}
+	for i, c := range e.columns {
 		begin = e.end(append(begin, c.name...), len(begin), i)
 	}
-	return e.append, begin, nil
+	return e.append, begin
 }
 
 // csvEncoder writes CSV with a header. Its lines are those of encoding/csv, which takes much
@@ -110,7 +103,7 @@ func (e csvEncoder[T]) end(lines []byte, start, column int) []byte {
 	if e.safe && isFormula(lines[start:]) {
 		lines = slices.Insert(lines, start, '\'')
 	}
-	if cell := lines[start:]; needsQuotes(cell) || len(cell) == 0 && len(e.columns) == 1 { // no reader counts an empty line as a row
+	if cell := lines[start:]; needsQuotes(cell) {
 		doubled := bytes.ReplaceAll(cell, []byte(`"`), []byte(`""`))
 		lines = append(append(append(lines[:start], '"'), doubled...), '"')
 	}
@@ -151,26 +144,18 @@ type jsonEncoder[T any] struct {
 	line    *wire.Writer
 	lines   bytes.Buffer // what append was called with, so that it needs no memory for it
 	records Records[T]
-	columns []column[T]
-	isWhole bool // no column is left out
 }
 
 func (e *jsonEncoder[T]) append(lines []byte, record *T) ([]byte, error) {
 	members := e.records.extra(record)
 	e.line.Begin()
-	for _, c := range e.columns {
-		if value, ok := members[c.name]; ok { // in place of one that the field could not hold
-			e.raw(c.name, value)
-		} else if c.name != extra {
+	for _, c := range e.records.columns {
+		if _, ok := members[c.name]; !ok { // otherwise, the field could not hold the member
 			e.member(c.name, c.field(record))
 		}
 	}
-	if e.isWhole && len(members) > 0 {
-		for _, name := range slices.Sorted(maps.Keys(members)) {
-			if !slices.ContainsFunc(e.columns, func(c column[T]) bool { return c.name == name }) {
-				e.raw(name, members[name])
-			}
-		}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		e.raw(name, members[name])
 	}
 	e.line.End()
 	e.lines = *bytes.NewBuffer(lines)

@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -36,37 +34,6 @@ type Records[T any] struct {
 type column[T any] struct {
 	name  string
 	field func(*T) any
-}
-
-// extra is the column of CSV with the members that the models have no field for.
-const extra = "extra"
-
-// Columns are the names of the columns.
-func (r Records[T]) Columns() (names []string) {
-	for _, c := range r.columns {
-		names = append(names, c.name)
-	}
-	return append(names, extra)
-}
-
-// choose returns the columns with these names, in this order, or all of them without a name.
-func (r Records[T]) choose(names []string) ([]column[T], error) {
-	all := append(slices.Clone(r.columns), column[T]{extra, func(record *T) any { return r.extra(record) }})
-	if names == nil {
-		return all, nil
-	}
-	var chosen []column[T]
-	for i, name := range names {
-		at := slices.Index(r.Columns(), name)
-		switch {
-		case at < 0:
-			return nil, usage("%q is not a column of %s; the columns are %s", name, r.Name, strings.Join(r.Columns(), ", "))
-		case slices.Contains(names[:i], name):
-			return nil, usage("%q is named twice", name)
-		}
-		chosen = append(chosen, all[at])
-	}
-	return chosen, nil
 }
 
 // Customers are the customers of the account.

@@ -17,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/postgres"
 	"github.com/messaging-go/messaging/outbox/sqlitefile"
@@ -44,8 +43,8 @@ type Address struct{ path, database string }
 
 // Find returns the address of the outbox in the SQLite file at path or, if path is "", in
 // the Postgres database that the environment names.
-func Find(path string, env folders.LookupEnv) (Address, error) {
-	database, _ := env(Variable)
+func Find(path string) (Address, error) {
+	database := os.Getenv(Variable)
 	switch {
 	case path == ":memory:" || strings.HasPrefix(path, "file:"):
 		return Address{}, exit.With(exit.Usage,

@@ -14,20 +14,17 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger/ledgertest"
 )
 
-func environment(database string) func(string) (string, bool) {
-	return func(name string) (string, bool) { return database, name == Variable && database != "" }
-}
-
 func find(t *testing.T, path string) Address {
 	t.Helper()
-	address, err := Find(path, environment(""))
+	address, err := Find(path)
 	require.NoError(t, err)
 	return address
 }
 
 func TestAnOutboxIsAFileOrADatabaseAndNeverBoth(t *testing.T) {
 	for path, database := range map[string]string{"": "", "a.db": "postgres://x", ":memory:": "", "file::memory:": ""} {
-		_, err := Find(path, environment(database))
+		t.Setenv(Variable, database)
+		_, err := Find(path)
 		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%q: %v", path, err)
 		assert.ErrorContains(t, err, "--ledger")
 	}
@@ -100,7 +97,8 @@ func TestAFileThatIsNoOutboxIsLeftAlone(t *testing.T) {
 }
 
 func TestALedgerInPostgresRemembersItsService(t *testing.T) {
-	address, err := Find("", environment(ledgertest.Postgres(t)))
+	t.Setenv(Variable, ledgertest.Postgres(t))
+	address, err := Find("")
 	require.NoError(t, err)
 	_, err = address.Open(t.Context())
 	require.ErrorContains(t, err, "there is no outbox in the database of "+Variable)
@@ -117,7 +115,8 @@ func TestAnErrorOfADatabaseDoesNotShowItsPassword(t *testing.T) {
 		"host=127.0.0.1 password=hunter2 sslmode=maybe":               exit.Usage,
 		"hunter2": exit.Usage,
 	} {
-		address, err := Find("", environment(database))
+		t.Setenv(Variable, database)
+		address, err := Find("")
 		require.NoError(t, err)
 		_, err = address.Open(t.Context())
 		assert.Equal(t, want, exit.CodeOf(err), "%v", err)

@@ -41,13 +41,8 @@ func (p *Printer) CheckFields(known []string) error {
 	return nil
 }
 
-// FieldsOf returns a function that returns the names of the members that sample has in JSON,
-// in order. The tables of commands that do not run take no time at the start.
-func FieldsOf(sample any) func() []string {
-	return func() []string { return fieldsOf(sample) }
-}
-
-func fieldsOf(sample any) (names []string) {
+// FieldsOf returns the names of the members that sample has in JSON, in order.
+func FieldsOf(sample any) (names []string) {
 	data, _ := json.Marshal(sample)
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if brace, err := decoder.Token(); err != nil || brace != json.Delim('{') {

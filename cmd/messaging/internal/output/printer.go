@@ -9,22 +9,19 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 // Flags are the flags that change the output of every command.
 type Flags struct {
-	JSON    string
-	NDJSON  bool
-	NoColor bool
-	Quiet   bool
+	JSON   string
+	NDJSON bool
+	Quiet  bool
 }
 
 // Add adds the flags.
@@ -32,7 +29,6 @@ func (f *Flags) Add(set *pflag.FlagSet) {
 	set.StringVar(&f.JSON, "json", "", "print JSON; with =`f,g` only these fields, with =help their names")
 	set.Lookup("json").NoOptDefVal = allFields
 	set.BoolVar(&f.NDJSON, "ndjson", false, "print one JSON object per line")
-	set.BoolVar(&f.NoColor, "no-color", false, "print without colors")
 	set.BoolVarP(&f.Quiet, "quiet", "q", false, "print no progress and no notes")
 }
 
@@ -48,39 +44,24 @@ type Printer struct {
 	outTTY, errTTY bool
 	color          bool
 	width          int
-	now            func() time.Time
 }
 
 // New returns a printer.
-func New(f Flags, out, err io.Writer, env folders.LookupEnv) *Printer {
-	p := &Printer{Out: out, Err: err, Quiet: f.Quiet, json: f.JSON != "" || f.NDJSON, ndjson: f.NDJSON, now: time.Now}
+func New(f Flags, out, err io.Writer) *Printer {
+	p := &Printer{Out: out, Err: err, Quiet: f.Quiet, json: f.JSON != "" || f.NDJSON, ndjson: f.NDJSON, width: terminalWidth(out)}
 	if f.JSON != "" && f.JSON != allFields {
 		p.fields = strings.Split(f.JSON, ",")
 	}
 	_, outTTY := terminal(out)
-	_, p.errTTY = terminal(err)
-	dumb := value(env, "TERM") == "dumb"
-	p.outTTY = outTTY && !p.json
-	p.width = terminalWidth(out)
-	if columns, err := strconv.Atoi(value(env, "COLUMNS")); err == nil && columns > 0 {
+	_, errTTY := terminal(err)
+	dumb := os.Getenv("TERM") == "dumb"
+	p.outTTY, p.errTTY = outTTY && !p.json, errTTY && !dumb // without animation
+	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
 		p.width = columns
 	}
-	p.color = p.errTTY && !dumb
-	if forced := value(env, "CLICOLOR_FORCE"); forced != "" && forced != "0" {
-		p.color = true
-	}
-	if f.NoColor || value(env, "NO_COLOR") != "" {
-		p.color = false
-	}
-	if dumb {
-		p.errTTY = false // no animation
-	}
+	forced := os.Getenv("CLICOLOR_FORCE")
+	p.color = (p.errTTY || forced != "" && forced != "0") && os.Getenv("NO_COLOR") == ""
 	return p
-}
-
-func value(env folders.LookupEnv, name string) string {
-	v, _ := env(name)
-	return v
 }
 
 // terminal reports whether w is a terminal.

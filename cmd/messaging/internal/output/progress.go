@@ -2,17 +2,11 @@ package output
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
-
-// Counts are what has become of the items of a long run.
-type Counts struct{ OK, Failed, Unknown, Skipped int }
-
-func (c Counts) done() int { return c.OK + c.Failed + c.Unknown + c.Skipped }
 
 // Progress shows how far a long run is: in place on a terminal, else as a line every ten
 // seconds.
@@ -21,10 +15,10 @@ type Progress struct {
 	total int // 0 if it is not known
 	began time.Time
 
-	mu      sync.Mutex
-	counts  Counts
-	shown   time.Time
-	stopped bool
+	mu    sync.Mutex
+	done  int
+	more  string
+	shown time.Time
 }
 
 // How often the progress is written to a terminal, and elsewhere.
@@ -39,32 +33,32 @@ func (p *Printer) NewProgress(total int) *Progress {
 	return &Progress{p: p, total: total, began: time.Now(), shown: time.Now()}
 }
 
-// Set sets the counts, and shows them now and then.
-func (g *Progress) Set(c Counts) {
+// Set sets how many are done, and what more there is to say, and shows it now and then.
+func (g *Progress) Set(done int, more string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.counts = c
+	g.done, g.more = done, more
 	if age := time.Since(g.shown); age >= period || g.p.errTTY && age >= refresh {
 		g.show("")
 	}
 }
 
-// Stop shows the last counts on a terminal, once.
+// Stop shows the last state on a terminal, once.
 func (g *Progress) Stop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.p.errTTY && !g.stopped {
+	if g.p.errTTY {
 		g.show("\n")
 	}
-	g.stopped = true
+	g.done = 0
 }
 
 func (g *Progress) show(end string) {
-	text := g.current()
-	if g.p.Quiet || text == "" {
+	if g.p.Quiet || g.done == 0 {
 		return
 	}
 	g.shown = time.Now()
+	text := g.current()
 	if g.p.errTTY { // as wide as the terminal is now, so that it covers the line before
 		width := terminalWidth(g.p.Err) - 1
 		text = fmt.Sprintf("\r%-*.*s", width, width, text)
@@ -74,30 +68,20 @@ func (g *Progress) show(end string) {
 	_, _ = fmt.Fprint(g.p.Err, text+end) // there is nowhere else to report it
 }
 
-// current returns the progress in words, or "" before there is any.
+// current returns the progress in words.
 func (g *Progress) current() string {
-	counts := g.counts
-	done, passed := counts.done(), time.Since(g.began)
-	if done == 0 {
-		return ""
-	}
-	parts := []string{words.Thousands(done)}
+	text := words.Thousands(g.done)
 	if g.total > 0 {
-		parts[0] += "/" + words.Thousands(g.total)
+		text += "/" + words.Thousands(g.total)
 	}
-	rate := float64(done) / passed.Seconds()
-	parts = append(parts, fmt.Sprintf("%.0f/s", rate))
-	if left := g.total - done; left > 0 {
+	rate := float64(g.done) / time.Since(g.began).Seconds()
+	text += fmt.Sprintf(" · %.0f/s", rate)
+	if left := g.total - g.done; left > 0 {
 		eta := time.Duration(float64(left) / rate * float64(time.Second))
-		parts = append(parts, "ETA "+eta.Round(time.Second).String())
+		text += " · ETA " + eta.Round(time.Second).String()
 	}
-	for _, each := range []struct {
-		name string
-		n    int
-	}{{"ok", counts.OK}, {"failed", counts.Failed}, {"unknown", counts.Unknown}, {"skipped", counts.Skipped}} {
-		if each.n > 0 {
-			parts = append(parts, words.Thousands(each.n)+" "+each.name)
-		}
+	if g.more != "" {
+		text += " · " + g.more
 	}
-	return strings.Join(parts, " · ")
+	return text
 }

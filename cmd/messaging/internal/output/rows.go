@@ -1,218 +1,189 @@
 package output
 
 import (
-	"fmt"
+	"encoding/json"
 	"io"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/mattn/go-runewidth"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
-// Column is a column of a table. It has either Text or Time.
-type Column[T any] struct {
-	Name string
-	Text func(T) string
-	Time func(T) time.Time
-}
-
-// Table describes how rows are written.
-type Table[T any] struct {
-	Columns []Column[T]
-	// Fields returns the names of the members that a row has in JSON; see [FieldsOf].
-	Fields func() []string
+// Table describes how rows are written: in JSON as they are, otherwise as cells with the values of their members in JSON.
+type Table struct {
+	// Sample is a row that has every member.
+	Sample any
+	// Columns are the members that have a cell; nil means all.
+	Columns []string
+	// Texts returns a cell that is not just the value.
+	Texts map[string]func(json.RawMessage) string
 	// Uncut is whether a terminal shows the whole of a row that is wider than it is.
 	Uncut bool
+}
+
+// Fields returns the names of the members that a row has in JSON.
+func (t Table) Fields() []string { return FieldsOf(t.Sample) }
+
+// Names returns the names of the columns.
+func (t Table) Names() []string {
+	if t.Columns == nil {
+		return t.Fields()
+	}
+	return t.Columns
 }
 
 // tableRows is how many rows of a table are aligned together.
 const tableRows = 1000
 
 // Rows writes rows.
-type Rows[T any] struct {
-	columns []Column[T]
-	written
-}
-
-// written is what does not depend on the type of the rows, so that the program has it once.
-type written struct {
+type Rows struct {
 	p       *Printer
-	uncut   bool
+	table   Table
+	one     bool
 	names   []string
 	pending [][]string // rows of the table that are not yet written
 	count   int
 	err     error
 }
 
-// NewRows returns a writer of rows. The caller must call Close.
-func NewRows[T any](p *Printer, t Table[T]) *Rows[T] {
-	r := &Rows[T]{columns: t.Columns, written: written{p: p, uncut: t.Uncut}}
-	for _, c := range t.Columns {
-		r.names = append(r.names, c.Name)
-	}
-	return r
+// NewRows returns a writer of rows. With one, a single row is written, as an object or a list of its columns. The caller must
+// call Close.
+func (p *Printer) NewRows(t Table, one bool) *Rows {
+	return &Rows{p: p, table: t, one: one, names: t.Names()}
 }
 
 // Write writes a row.
-func (r *Rows[T]) Write(row T) error {
+func (r *Rows) Write(row any) error {
 	if r.err == nil && r.p.json {
-		r.writeObject(row)
+		r.err = r.writeObject(row)
 	} else if r.err == nil {
-		r.writeCells(r.cells(row))
+		r.err = r.writeCells(row)
 	}
+	r.count++
 	return r.err
 }
 
-// cells returns the cells of a row. A time is relative on a terminal.
-func (r *Rows[T]) cells(row T) []string {
-	cells := make([]string, len(r.columns))
-	for i, c := range r.columns {
-		switch {
-		case c.Time != nil:
-			cells[i] = r.p.time(c.Time(row))
-		case r.p.outTTY:
-			cells[i] = visible.Text(c.Text(row))
-		default:
-			cells[i] = escapeTSV(c.Text(row))
-		}
-	}
-	return cells
-}
-
-// time writes a time, or nothing for the zero time.
-func (p *Printer) time(t time.Time) string {
-	switch {
-	case t.IsZero():
-		return ""
-	case p.outTTY:
-		return relative(t, p.now())
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
-func (r *written) writeCells(cells []string) {
-	r.count++
-	if !r.p.outTTY {
-		_, r.err = io.WriteString(r.p.Out, strings.Join(cells, "\t")+"\n")
-	} else if r.pending = append(r.pending, cells); len(r.pending) == tableRows {
-		r.err = r.flush()
-	}
-}
-
-func (r *written) writeObject(row any) {
+func (r *Rows) writeObject(row any) error {
 	object, err := r.p.Picked(row)
 	if err != nil {
-		r.err = err
-		return
+		return err
 	}
-	before, after := "", "\n"
-	if !r.p.ndjson {
-		before, after = ",\n", ""
-		if r.count == 0 {
-			before = "[\n"
+	switch {
+	case r.one || r.p.ndjson:
+		object += "\n"
+	case r.count == 0:
+		object = "[\n" + object
+	default:
+		object = ",\n" + object
+	}
+	_, err = io.WriteString(r.p.Out, object)
+	return err
+}
+
+func (r *Rows) writeCells(row any) error {
+	cells, err := r.cells(row)
+	switch {
+	case err != nil:
+		return err
+	case !r.p.outTTY:
+		_, err = io.WriteString(r.p.Out, strings.Join(cells, "\t")+"\n")
+		return err
+	case r.one:
+		for i, text := range cells {
+			r.pending = append(r.pending, []string{r.names[i], text})
+		}
+		return nil
+	case r.count == 0:
+		r.pending = append(r.pending, nil)
+		for _, name := range r.names {
+			r.pending[0] = append(r.pending[0], strings.ToUpper(name))
 		}
 	}
-	r.count++
-	_, r.err = io.WriteString(r.p.Out, before+object+after)
+	if r.pending = append(r.pending, cells); len(r.pending) > tableRows {
+		return r.flush()
+	}
+	return nil
+}
+
+// cells returns the cells of a row, in which nothing ends a cell or a line.
+func (r *Rows) cells(row any) ([]string, error) {
+	object, err := json.Marshal(row)
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(object, &members); err != nil {
+		return nil, err
+	}
+	cells := make([]string, len(r.names))
+	for i, name := range r.names {
+		text := textOf
+		if other := r.table.Texts[name]; other != nil {
+			text = other
+		}
+		cells[i] = text(members[name])
+		if !r.p.outTTY {
+			cells[i] = tsv.Replace(cells[i])
+		}
+		cells[i] = visible.Text(cells[i])
+	}
+	return cells, nil
+}
+
+var tsv = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
+
+// textOf returns a value as a cell: a text without quotation marks, texts with commas between them, and nothing for null.
+func textOf(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	var list []string
+	if json.Unmarshal(value, &list) == nil {
+		return strings.Join(list, ", ")
+	}
+	return string(value)
 }
 
 // Close writes what is left, and ends the array of --json. Call it before an error is
 // reported, so that what came before the error can be read.
-func (r *written) Close() error {
-	switch {
+func (r *Rows) Close() error {
+	switch isArray := r.p.json && !r.p.ndjson && !r.one; {
 	case r.err != nil:
 	case !r.p.json:
 		r.err = r.flush()
-	case !r.p.ndjson && r.count == 0:
+	case isArray && r.count == 0:
 		_, r.err = io.WriteString(r.p.Out, "[]\n")
-	case !r.p.ndjson:
+	case isArray:
 		_, r.err = io.WriteString(r.p.Out, "\n]\n")
 	}
 	return r.err
 }
 
-// One writes a single row: as an object with --json, as a list of its columns on a
-// terminal.
-func One[T any](p *Printer, t Table[T], row T) error {
-	if p.json {
-		return p.Object(row)
-	}
-	rows := NewRows(p, t)
-	cells := rows.cells(row)
-	if !p.outTTY {
-		rows.writeCells(cells)
-		return rows.err
-	}
-	var lines [][]string
-	for i, text := range cells {
-		lines = append(lines, []string{rows.names[i], text})
-	}
-	return rows.align(lines, plain)
-}
-
-// flush writes the rows of the table that are not yet written.
-func (r *written) flush() error {
-	pending := r.pending
-	r.pending = nil
-	if len(pending) == 0 || r.count > tableRows {
-		return r.align(pending, plain)
-	}
-	var header []string
-	for _, name := range r.names {
-		header = append(header, strings.ToUpper(name))
-	}
-	return r.align(slices.Insert(pending, 0, header), r.p.Bold)
-}
-
-func plain(line string) string { return line }
-
-// align writes rows of a table with columns of one width, cut to the width of the terminal. first changes the first line.
-func (r *written) align(rows [][]string, first func(string) string) error {
+// flush writes the pending rows with columns of one width, cut to the width of the terminal. The first of a table is its header.
+func (r *Rows) flush() error {
 	widths := map[int]int{}
-	for _, row := range rows {
+	for _, row := range r.pending {
 		for i, text := range row {
 			widths[i] = max(widths[i], runewidth.StringWidth(text)+2)
 		}
 	}
-	for n, row := range rows {
+	for n, row := range r.pending {
 		line := ""
 		for i, text := range row {
 			line += runewidth.FillRight(text, widths[i])
 		}
-		if line = strings.TrimRight(line, " "); !r.uncut {
+		if line = strings.TrimRight(line, " "); !r.table.Uncut {
 			line = runewidth.Truncate(line, r.p.width, "…")
 		}
-		if n == 0 {
-			line = first(line)
+		if n == 0 && !r.one && r.count <= tableRows {
+			line = r.p.Bold(line)
 		}
 		if _, err := io.WriteString(r.p.Out, line+"\n"); err != nil {
 			return err
 		}
 	}
+	r.pending = nil
 	return nil
-}
-
-var tsv = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
-
-// escapeTSV escapes what would end a cell or a line, and hidden characters.
-func escapeTSV(s string) string { return visible.Text(tsv.Replace(s)) }
-
-// relative writes how long ago t was, or how long it takes until then.
-func relative(t, now time.Time) string {
-	age, form := now.Sub(t), "%d%s ago"
-	if age < 0 {
-		age, form = -age, "in %d%s"
-	}
-	for _, unit := range []struct {
-		name string
-		size time.Duration
-	}{{" d", 24 * time.Hour}, {" h", time.Hour}, {" min", time.Minute}} {
-		if age >= unit.size {
-			return fmt.Sprintf(form, age/unit.size, unit.name)
-		}
-	}
-	return fmt.Sprintf(form, age/time.Second, " s")
 }

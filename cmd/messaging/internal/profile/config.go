@@ -43,8 +43,8 @@ type configProfile struct {
 }
 
 // Read reads the configuration file. A file that does not exist has no profiles.
-func Read(env folders.LookupEnv) (*Config, error) {
-	folder, err := folders.Config(env)
+func Read() (*Config, error) {
+	folder, err := folders.Config()
 	if err != nil {
 		return nil, exit.With(exit.Usage, "cannot find the configuration file: %w", err)
 	}

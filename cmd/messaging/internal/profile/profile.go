@@ -2,13 +2,13 @@
 package profile
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"net"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 
@@ -16,8 +16,6 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/remote"
 )
 
 // Kind is how careful a command has to be with a service.
@@ -65,24 +63,34 @@ type Service struct {
 
 	// Account is a fingerprint of the key; see Pin.
 	Account string
+	// Client calls the service, with its key, its rate and its allowed recipients.
+	Client *messaging.Client
 
 	key func(context.Context) (string, error)
-	env folders.LookupEnv
 }
 
 // Resolve finds the service of a profile or, if name is "", that of the environment. It
 // reads no key, except that of a sandbox, and calls no service.
-func Resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service, error) {
-	s, err := resolve(ctx, name, env)
-	if err == nil {
-		s.env = env
+func Resolve(ctx context.Context, name string) (*Service, error) {
+	s, err := resolve(ctx, name)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	all := []messaging.Option{messaging.WithKeySource(s.key), messaging.WithUserAgent("messaging-command")}
+	if s.Allow != nil {
+		all = append(all, messaging.WithAllowOnly(s.Allow...))
+	}
+	if s.Rate > 0 {
+		all = append(all, messaging.WithRateLimiter(rate.NewLimiter(s.Rate, 1)))
+	}
+	if s.Client, err = messaging.NewClient(s.BaseURL, "", all...); err != nil {
+		return nil, exit.With(exit.Usage, "%s: %w", s.Title(), err)
+	}
+	return s, nil
 }
 
-func resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service, error) {
-	baseURL, _ := env(baseURLVariable)
-	key, _ := env(keyVariable)
+func resolve(ctx context.Context, name string) (*Service, error) {
+	baseURL, key := os.Getenv(baseURLVariable), os.Getenv(keyVariable)
 	switch {
 	case name == "" && baseURL == "" && key == "":
 		return nil, exit.With(exit.Usage, "which service? Pass --profile sandbox for a running sandbox "+
@@ -96,7 +104,7 @@ func resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service,
 	conflict := exit.With(exit.Usage, "--profile %s is given, but %s or %s is set too; run: unset %[2]s %[3]s",
 		name, baseURLVariable, keyVariable)
 	if isSet := baseURL != "" || key != ""; name == SandboxName {
-		s, err := ofSandbox(ctx, env)
+		s, err := ofSandbox(ctx)
 		if isSet && (err != nil || !s.isAt(ctx, baseURL, key)) {
 			return nil, conflict
 		}
@@ -104,7 +112,7 @@ func resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service,
 	} else if isSet {
 		return nil, conflict
 	}
-	config, err := Read(env)
+	config, err := Read()
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +212,7 @@ func (s *Service) Pin(ctx context.Context) error {
 	sum := sha256.Sum256([]byte("messaging account\n" + key))
 	s.Account = hex.EncodeToString(sum[:4])
 	if s.StartID == "" && isLoopback(s.BaseURL) && strings.HasPrefix(key, KeyPrefix) {
-		if running, err := ofSandbox(ctx, s.env); err == nil && running.isAt(ctx, running.BaseURL, key) && running.port() == s.port() {
+		if running, err := ofSandbox(ctx); err == nil && running.isAt(ctx, running.BaseURL, key) && running.port() == s.port() {
 			s.StartID = running.StartID
 		}
 	}
@@ -214,23 +222,6 @@ func (s *Service) Pin(ctx context.Context) error {
 func (s *Service) port() string {
 	_, port, _ := net.SplitHostPort(s.Host)
 	return port
-}
-
-// Client returns a client of the service, with its key, its rate and its allowed
-// recipients.
-func (s *Service) Client() (*messaging.Client, error) {
-	all := []messaging.Option{messaging.WithKeySource(s.key), messaging.WithUserAgent("messaging-command")}
-	if s.Allow != nil {
-		all = append(all, messaging.WithAllowOnly(s.Allow...))
-	}
-	if s.Rate > 0 {
-		all = append(all, messaging.WithRateLimiter(rate.NewLimiter(s.Rate, 1)))
-	}
-	client, err := messaging.NewClient(s.BaseURL, "", all...)
-	if err != nil {
-		return nil, exit.With(exit.Usage, "%s: %w", s.Title(), err)
-	}
-	return client, nil
 }
 
 // CheckAllowed returns a *messaging.GuardError if p could reach anyone whom the profile
@@ -255,24 +246,17 @@ func BuiltIn() *Service {
 
 // ofSandbox asks the inspector of a running sandbox for its port and its key. Another
 // program on the port of the inspector cannot name another host.
-func ofSandbox(ctx context.Context, env folders.LookupEnv) (*Service, error) {
-	inspector, _ := env(remote.URLVariable)
-	inspector = cmp.Or(inspector, remote.DefaultURL)
-	if parsed, err := url.Parse(inspector); err != nil || parsed.Scheme != "http" || !isLoopback(inspector) {
-		return nil, exit.With(exit.Usage, "%s must be the http URL of an inspector on this machine, such as %s",
-			remote.URLVariable, remote.DefaultURL)
-	}
-	token, _ := env(remote.TokenVariable)
-	box, err := remote.New(inspector, token)
-	if err != nil {
-		return nil, err
+func ofSandbox(ctx context.Context) (*Service, error) {
+	box, err := Find("")
+	if err != nil || !strings.HasPrefix(box.URL, "http://") || !isLoopback(box.URL) {
+		return nil, exit.With(exit.Usage, "%s must be the http URL of an inspector on this machine, such as %s", URLVariable, DefaultURL)
 	}
 	found, err := box.Access(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if port, err := strconv.ParseUint(found.Port, 10, 16); err != nil || port == 0 {
-		return nil, exit.With(exit.NotDone, "%s is not a sandbox", inspector)
+		return nil, exit.With(exit.NotDone, "%s is not a sandbox", box.URL)
 	}
 	service := BuiltIn()
 	service.Host, service.StartID, service.key = net.JoinHostPort(serviceHost, found.Port), found.StartID, fixed(found.Key)

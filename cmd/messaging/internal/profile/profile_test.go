@@ -12,12 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
-func envOf(variables map[string]string) folders.LookupEnv {
-	return func(name string) (string, bool) { value, ok := variables[name]; return value, ok }
+// resolve resolves the service of the environment.
+func resolve(t *testing.T, url, key string) (*profile.Service, error) {
+	t.Helper()
+	t.Setenv("MESSAGING_BASE_URL", url)
+	t.Setenv("MESSAGING_API_KEY", key)
+	return profile.Resolve(t.Context(), "")
 }
 
 // resolveSandbox resolves the built-in profile with an inspector that responds with body.
@@ -31,7 +34,8 @@ func resolveSandbox(t *testing.T, status int, body string) (*profile.Service, er
 	}))
 	t.Cleanup(inspector.Close)
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
-	return profile.Resolve(t.Context(), profile.SandboxName, envOf(map[string]string{"MESSAGING_SANDBOX_URL": inspector.URL}))
+	t.Setenv("MESSAGING_SANDBOX_URL", inspector.URL)
+	return profile.Resolve(t.Context(), profile.SandboxName)
 }
 
 func TestSandboxProfileNamesThisMachineAlone(t *testing.T) {
@@ -56,15 +60,15 @@ func TestServiceOfTheEnvironmentIsProductionUnlessItIsASandboxOnThisMachine(t *t
 		"http://127.0.0.1:8077":  profile.Sandbox,
 		"http://localhost:8077/": profile.Sandbox, "http://[::1]:8077": profile.Sandbox,
 	} {
-		s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "sandbox-key"}))
+		s, err := resolve(t, url, "sandbox-key")
 		require.NoError(t, err, url)
 		assert.Equal(t, kind, s.Kind, url)
-		s, err = profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "a-key-of-the-tests"}))
+		s, err = resolve(t, url, "a-key-of-the-tests")
 		require.NoError(t, err, url)
 		assert.Equal(t, profile.Production, s.Kind, "%s may be a tunnel", url)
 	}
 	for _, url := range []string{"http://api.example.com", "api.example.com", "ftp://127.0.0.1", "https://api.example.com?x=y"} {
-		_, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "a-key-of-the-tests"}))
+		_, err := resolve(t, url, "a-key-of-the-tests")
 		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%s: %v", url, err)
 		assert.NotContains(t, err.Error(), "a-key-of-the-tests")
 	}
@@ -92,21 +96,19 @@ func TestCanonicalHasOneFormOfAHost(t *testing.T) {
 		"127.0.0.1":            {"http://localhost:80", "http://localhost"},
 	} {
 		for _, url := range urls {
-			s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url,
-				"MESSAGING_API_KEY": "a-key-of-the-tests"}))
+			s, err := resolve(t, url, "a-key-of-the-tests")
 			require.NoError(t, err, url)
 			assert.Equal(t, want, s.Identity(), url)
 		}
 	}
-	s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": "https://API.example.com:8443/eu/b",
-		"MESSAGING_API_KEY": "a-key-of-the-tests"}))
+	s, err := resolve(t, "https://API.example.com:8443/eu/b", "a-key-of-the-tests")
 	require.NoError(t, err)
 	assert.Equal(t, "api.example.com:8443/eu/b", s.Host, "for people, with its path")
 }
 
 func TestABrokenConfigurationNamesItself(t *testing.T) {
-	env := envOf(map[string]string{"XDG_CONFIG_HOME": t.TempDir()})
-	config, err := profile.Read(env)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	config, err := profile.Read()
 	require.NoError(t, err, "it need not exist")
 	assert.Empty(t, config.Names())
 	require.NoError(t, os.Mkdir(filepath.Dir(config.Path), 0o700))
@@ -123,14 +125,14 @@ func TestABrokenConfigurationNamesItself(t *testing.T) {
 			`@domain, id:customer, phone:+number or device:token, not "a.test"`,
 	} {
 		require.NoError(t, os.WriteFile(config.Path, []byte(content), 0o600))
-		_, err := profile.Resolve(t.Context(), "shop", env)
+		_, err := profile.Resolve(t.Context(), "shop")
 		assert.ErrorContains(t, err, want)
 		assert.ErrorContains(t, err, config.Path)
 		assert.Equal(t, exit.Usage, exit.CodeOf(err))
 	}
 	if runtime.GOOS != "windows" { // which has no modes
 		require.NoError(t, os.Chmod(config.Path, 0o622))
-		_, err = profile.Read(env)
+		_, err = profile.Read()
 		assert.ErrorContains(t, err, "other users can write to it; run: chmod 600 "+config.Path)
 	}
 }

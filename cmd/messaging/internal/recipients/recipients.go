@@ -4,7 +4,6 @@ package recipients
 import (
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -18,91 +17,63 @@ import (
 
 // List is the customers of a file.
 type List struct {
-	// Name is the name of the file, for people.
-	Name      string
 	Customers []messaging.CustomerParams
-	// Duplicates is the number of rows that repeat a customer of an earlier row.
+	// Duplicates is the number of rows that repeat the id and the address of an earlier row.
 	Duplicates int
 	// Bad are the rows that cannot be used.
 	Bad rows.Problems
-
-	seen      map[[2]string]bool // ids and addresses
-	addresses map[string]bool
 }
 
-// Read reads a file, or stdin if path is "-"; see [rows.NewReader] for its format. Rows that cannot be used are an error, unless
-// skipBad is true. A file without a customer is an error.
-func Read(path string, delimiter rune, stdin io.Reader, skipBad bool) (*List, error) {
-	list := &List{Name: path, seen: make(map[[2]string]bool), addresses: make(map[string]bool)}
-	in := stdin
-	if path == "-" {
-		list.Name = "stdin"
-	} else {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, exit.With(exit.Usage, "%w", err)
-		}
-		defer file.Close()
-		in = file
-	}
-	reader, err := rows.NewReader(path, delimiter, in)
+// Read reads a file with a name; see [rows.NewReader] for its format. Rows that cannot be used are an error, unless skipBad is
+// true. A file without a customer is an error.
+func Read(name string, delimiter rune, in io.Reader, skipBad bool) (*List, error) {
+	list := new(List)
+	reader, err := rows.NewReader(name, delimiter, in)
 	if err == nil {
 		err = list.read(reader)
 	}
-	if err != nil {
-		return nil, exit.With(exit.Usage, "%s: %w", list.Name, err)
-	}
 	switch {
+	case err != nil:
+		return nil, exit.With(exit.Usage, "%s: %w", name, err)
 	case list.Bad.Count > 0 && !skipBad:
 		return nil, exit.With(exit.Usage, "%s: %s cannot be used:%s\nfix the file, or pass --skip-bad-rows",
-			list.Name, words.Count(list.Bad.Count, "row"), &list.Bad)
+			name, words.Count(list.Bad.Count, "row"), &list.Bad)
 	case len(list.Customers) == 0:
-		return nil, exit.With(exit.Usage, "%s has no customer that can be used", list.Name)
+		return nil, exit.With(exit.Usage, "%s has no customer that can be used", name)
 	}
 	return list, nil
 }
 
-// Has reports whether a customer of the list has this address.
-func (l *List) Has(email string) bool {
-	return email != "" && l.addresses[LowerASCII(email)]
-}
-
 // read reads the rows.
 func (l *List) read(in *rows.Reader) error {
-	if err := checkHeader(in.Header); err != nil {
-		return err
+	for _, column := range in.Header {
+		if !slices.Contains(Fields, column.Name) {
+			return errors.New(unknown(column).Error()) // which is about the file
+		}
 	}
+	seen := map[[2]string]bool{}
 	for row, err := range in.All() {
 		var c messaging.CustomerParams
 		if err == nil {
 			c, err = customerOf(row)
 		}
+		key := [2]string{c.CustomerID, lowerASCII(c.Email)}
 		if problem := rows.ProblemOf(err); problem != nil {
 			l.Bad.Add(problem)
-			continue
-		}
-		if err != nil {
+		} else if err != nil {
 			return err
+		} else if seen[key] {
+			l.Duplicates++
+		} else {
+			seen[key] = true
+			l.Customers = append(l.Customers, c)
 		}
-		l.add(c)
 	}
 	return nil
 }
 
-// add adds a customer, unless an earlier row has the same id and the same address.
-func (l *List) add(c messaging.CustomerParams) {
-	key := [2]string{c.CustomerID, LowerASCII(c.Email)}
-	if l.seen[key] {
-		l.Duplicates++
-		return
-	}
-	l.seen[key] = true
-	l.addresses[key[1]] = true
-	l.Customers = append(l.Customers, c)
-}
-
-// LowerASCII lowers the letters in which the service sees no difference.
-func LowerASCII(s string) string {
+// lowerASCII lowers the letters in which the service sees no difference.
+func lowerASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
 			return r + 'a' - 'A'
@@ -125,21 +96,6 @@ func Field(c *messaging.CustomerParams, name string) *string {
 
 // devices is the field that JSON Lines can have besides.
 const devices = "devices"
-
-// checkHeader returns an error for a column that no customer has, or without one that identifies a customer.
-func checkHeader(header []rows.Field) error {
-	identified := header == nil // in JSON Lines, each row has names
-	for _, column := range header {
-		if !slices.Contains(Fields, column.Name) {
-			return errors.New(unknown(column).Error())
-		}
-		identified = identified || column.Name == "email" || column.Name == "customer_id"
-	}
-	if !identified {
-		return errors.New("line 1: there must be a column email or customer_id")
-	}
-	return nil
-}
 
 func unknown(field rows.Field) *rows.Problem {
 	return field.Problem("is no field of a customer; must be one of %s", strings.Join(Fields, ", "))

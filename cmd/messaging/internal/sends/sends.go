@@ -97,8 +97,8 @@ type Record struct {
 }
 
 // Open returns the record in the state folder. It creates nothing.
-func Open(env folders.LookupEnv) (*Record, error) {
-	folder, err := folders.State(env)
+func Open() (*Record, error) {
+	folder, err := folders.State()
 	if err != nil {
 		return nil, exit.With(exit.NotDone, "nothing was sent: cannot find the folder for sends.jsonl: %w", err)
 	}

@@ -1,5 +1,4 @@
-// Package remote calls the JSON API of a running sandbox.
-package remote
+package profile
 
 import (
 	"bytes"
@@ -11,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -24,23 +24,21 @@ const (
 	DefaultURL    = "http://127.0.0.1:8078"
 )
 
-// Sandbox is a running sandbox.
-type Sandbox struct {
-	URL   string // of the inspector
-	token string
+// Running is a running sandbox.
+type Running struct {
+	URL string // of the inspector
 }
 
-// New returns the sandbox whose inspector has a URL, or the default one for "". The scheme can be left out. The token
-// is "" for a sandbox without one.
-func New(inspector, token string) (*Sandbox, error) {
-	inspector = strings.TrimSuffix(cmp.Or(inspector, DefaultURL), "/")
+// Find returns the sandbox whose inspector has a URL or, for "", that of the environment. The scheme can be left out.
+func Find(inspector string) (*Running, error) {
+	inspector = strings.TrimSuffix(cmp.Or(inspector, os.Getenv(URLVariable), DefaultURL), "/")
 	if !strings.Contains(inspector, "://") {
 		inspector = "http://" + inspector
 	}
 	if parsed, err := url.Parse(inspector); err != nil || parsed.Hostname() == "" {
 		return nil, exit.With(exit.Usage, "the URL of the sandbox: %q is not a URL", inspector)
 	}
-	return &Sandbox{inspector, token}, nil
+	return &Running{inspector}, nil
 }
 
 // Access is what a sandbox reports of itself.
@@ -53,7 +51,7 @@ type Access struct {
 }
 
 // Access asks a sandbox which one it is.
-func (s *Sandbox) Access(ctx context.Context) (found Access, err error) {
+func (s *Running) Access(ctx context.Context) (found Access, err error) {
 	body, err := s.Call(ctx, http.MethodGet, "/api/access", nil)
 	if err != nil {
 		return found, err
@@ -65,7 +63,7 @@ func (s *Sandbox) Access(ctx context.Context) (found Access, err error) {
 }
 
 // Service returns the URL of the service of a sandbox with that access.
-func (s *Sandbox) Service(of Access) string {
+func (s *Running) Service(of Access) string {
 	inspector, _ := url.Parse(s.URL) // New has checked it
 	return "http://" + net.JoinHostPort(inspector.Hostname(), of.Port)
 }
@@ -79,7 +77,7 @@ var client = &http.Client{
 
 // Call sends a request, whose body is the JSON of a value unless that is nil, and returns the body of the response.
 // Each error has its exit code; so has a status of 300 or more.
-func (s *Sandbox) Call(ctx context.Context, method, path string, value any) ([]byte, error) {
+func (s *Running) Call(ctx context.Context, method, path string, value any) ([]byte, error) {
 	var body bytes.Buffer
 	if value != nil {
 		if err := json.NewEncoder(&body).Encode(value); err != nil {
@@ -90,8 +88,8 @@ func (s *Sandbox) Call(ctx context.Context, method, path string, value any) ([]b
 	if err != nil {
 		return nil, exit.With(exit.Usage, "the URL of the sandbox: %q is not a URL", s.URL)
 	}
-	if s.token != "" {
-		request.Header.Set("Authorization", "Bearer "+s.token)
+	if token := os.Getenv(TokenVariable); token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := client.Do(request)
 	switch {
@@ -113,7 +111,7 @@ func (s *Sandbox) Call(ctx context.Context, method, path string, value any) ([]b
 }
 
 // failure returns the error for a response.
-func (s *Sandbox) failure(status int, body []byte) error {
+func (s *Running) failure(status int, body []byte) error {
 	var failed struct {
 		Error   string
 		Success *bool // of the service
