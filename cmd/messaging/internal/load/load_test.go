@@ -5,7 +5,6 @@ package load
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -85,7 +84,12 @@ func triggerBody(n int64) string {
 }
 
 func (t target) post(path, body string) error {
-	r, err := http.NewRequest(http.MethodPost, t.api+path, strings.NewReader(body))
+	return t.do(context.Background(), http.MethodPost, t.api+path, strings.NewReader(body))
+}
+
+// do sends a request, and reads its response to the end.
+func (t target) do(ctx context.Context, method, url string, body io.Reader) error {
+	r, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		return err
 	}
@@ -100,24 +104,6 @@ func (t target) post(path, body string) error {
 		return fmt.Errorf("status %d: %w", response.StatusCode, err)
 	}
 	return nil
-}
-
-// follow reads streams until the context ends, as open inspectors do.
-func (t target) follow(ctx context.Context, streams int) {
-	for range streams {
-		go func() {
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.ui+"/api/stream", nil)
-			if err != nil {
-				return
-			}
-			response, err := t.client.Do(r)
-			if err != nil {
-				return
-			}
-			defer response.Body.Close()
-			_, _ = io.Copy(io.Discard, response.Body)
-		}()
-	}
 }
 
 // run sends n triggers over all connections.
@@ -146,7 +132,9 @@ func BenchmarkLatency(b *testing.B) {
 		t := startSandbox(b, 10_000)
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		t.follow(ctx, 3)
+		for range 3 {
+			go func() { _ = t.do(ctx, http.MethodGet, t.ui+"/api/stream", nil) }() // as open inspectors do
+		}
 		measureLatency(b, t)
 	})
 }
@@ -183,11 +171,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 			t := startSandbox(b, requests)
 			t.run(b, requests)
 			for b.Loop() {
-				r, err := t.client.Get(t.ui + "/")
-				require.NoError(b, err)
-				_, err = io.Copy(io.Discard, r.Body)
-				require.NoError(b, errors.Join(err, r.Body.Close()))
-				require.Equal(b, http.StatusOK, r.StatusCode)
+				require.NoError(b, t.do(b.Context(), http.MethodGet, t.ui+"/", nil))
 			}
 		})
 	}

@@ -59,25 +59,25 @@ func ParseSeed(data []byte) (Seed, error) {
 				return nil, fmt.Errorf("%s.%d: %w", k.Name, i, err)
 			}
 		}
-		if err := k.checkIDs(make(map[string]string), seed[k]); err != nil {
+		if err := k.checkIDs(nil, seed[k]); err != nil {
 			return nil, err
 		}
 	}
 	return seed, nil
 }
 
-// checkIDs returns an error for the first record whose id is taken, by one of those in ids, which say by whom, or by a record
-// before it.
-func (k *Kind) checkIDs(ids map[string]string, added []Value) error {
+// checkIDs returns an error for the first added record whose id is taken, by one that is stored or was added before it.
+func (k *Kind) checkIDs(stored, added []Value) error {
+	ids := make(map[string]string)
+	for _, v := range stored {
+		ids[v.ID()] = "already exists"
+	}
 	for i, v := range added {
-		id := v.ID()
-		if id == "" {
-			continue
-		}
-		if by, taken := ids[id]; taken {
+		by, taken := ids[v.ID()]
+		if taken && v.ID() != "" {
 			return fmt.Errorf("%s.%d.%s: %s", k.Name, i, k.idKey, by)
 		}
-		ids[id] = fmt.Sprintf("duplicates %s.%d", k.Name, i)
+		ids[v.ID()] = fmt.Sprintf("duplicates %s.%d", k.Name, i)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package records
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -65,16 +64,10 @@ func (s *Store) Dump() Seed {
 func (s *Store) Add(seed Seed) error {
 	s.adding.Lock()
 	defer s.adding.Unlock()
-	var problems []error
 	for _, k := range Kinds {
-		ids := make(map[string]string)
-		for _, v := range k.stored(s.service) {
-			ids[v.ID()] = "already exists"
+		if err := k.checkIDs(k.stored(s.service), seed[k]); err != nil {
+			return err
 		}
-		problems = append(problems, k.checkIDs(ids, seed[k]))
-	}
-	if err := errors.Join(problems...); err != nil {
-		return err
 	}
 	s.add(seed)
 	return nil
