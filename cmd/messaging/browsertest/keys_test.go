@@ -57,7 +57,7 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	p.until(at("/?q=has%3Askipped") + ` && ` + rowCount + ` === 1`)
 	p.press("j")
 	p.until(at("/requests/9?q=has%3Askipped"))
-	p.until(`document.querySelector("tr.why").textContent.includes("21.11.2026")`)
+	p.until(`document.querySelector("tr.skipped").textContent.includes("21.11.2026")`)
 	p.press("Escape")
 	p.until(at("/?q=has%3Askipped") + ` && document.activeElement.dataset.number === "9" && !document.querySelector(".has-detail")`)
 	p.press("Escape")

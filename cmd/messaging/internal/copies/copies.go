@@ -5,11 +5,9 @@ import (
 	"bytes"
 	"fmt"
 	"mime"
-	"mime/multipart"
 	"mime/quotedprintable"
 	"net/http"
 	"net/mail"
-	"net/textproto"
 	"net/url"
 	"strconv"
 	"strings"
@@ -72,8 +70,8 @@ func ShellQuote(s string) string {
 }
 
 // EML returns an email broadcast as a file that email programs open, as a draft of the sender: it names who gets a blind
-// copy. An email program loads its remote images. The text is what a reader without HTML sees.
-func EML(b *fake.EmailBroadcast, at time.Time, html bool, text string) []byte {
+// copy. An email program loads its remote images.
+func EML(b *fake.EmailBroadcast, at time.Time, html bool) []byte {
 	var out bytes.Buffer
 	header := func(name, value string) {
 		if value != "" {
@@ -89,21 +87,12 @@ func EML(b *fake.EmailBroadcast, at time.Time, html bool, text string) []byte {
 	header("Subject", mime.QEncoding.Encode("utf-8", oneLine(b.Subject)))
 	header("X-Unsent", "1")
 	header("MIME-Version", "1.0")
-	w := multipart.NewWriter(&out)
-	header("Content-Type", "multipart/alternative; boundary="+w.Boundary())
+	header("Content-Type", map[bool]string{true: "text/html", false: "text/plain"}[html]+"; charset=utf-8")
+	header("Content-Transfer-Encoding", "quoted-printable")
 	out.WriteString("\r\n")
-	write := func(mediaType, content string) {
-		part, _ := w.CreatePart(textproto.MIMEHeader{"Content-Type": {mediaType + "; charset=utf-8"}, // a buffer returns no error
-			"Content-Transfer-Encoding": {"quoted-printable"}})
-		quoted := quotedprintable.NewWriter(part)
-		_, _ = quoted.Write([]byte(strings.ReplaceAll(content, "\r\n", "\n")))
-		_ = quoted.Close()
-	}
-	write("text/plain", text)
-	if html {
-		write("text/html", b.Message)
-	}
-	_ = w.Close()
+	quoted := quotedprintable.NewWriter(&out) // a buffer returns no error
+	_, _ = quoted.Write([]byte(strings.ReplaceAll(b.Message, "\r\n", "\n")))
+	_ = quoted.Close()
 	return out.Bytes()
 }
 

@@ -2,8 +2,9 @@ package copies_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"io"
 	"mime"
 	"net/http"
@@ -86,8 +87,6 @@ const emailBody = `{"sender_email":"news@acme.test","sender_name":"Acme \"News\"
 var requests = map[string]recorded{
 	"an email": sent(service.SendEmailBroadcast, emailBody),
 	"a push":   sent(service.SendPushBroadcast, `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`),
-	"a push to one customer": sent(service.SendPushBroadcast,
-		`{"subject":"s","message":"m","recipients":{"type":"customer","customers":[{"email":"ada@example.com"}]},"schedule_type":"send-now"}`),
 	"an event": sent(service.CreateEvent,
 		`{"name":"order shipped","description":"d","parameters":[{"name":"order","type":"text","required":true},`+
 			`{"name":"n","type":"odd","required":false}]}`),
@@ -95,14 +94,9 @@ var requests = map[string]recorded{
 	"a trigger with a customer": sent(service.TriggerEvent,
 		`{"event_id":"e-1","payload":{"customer":{"customer_id":"c-1","devices":[{"device_type":"ios","device_token":"t"}]},`+
 			`"deep":{"a":[1.0,1e3]}}}`),
-	"a trigger without an event":      sent(service.TriggerEvent, `{"payload":{"email":"ada@example.com"}}`),
-	"an event with an unknown member": sent(service.CreateEvent, `{"name":"n","description":"d","parameters":[],"color":"red"}`),
-	"events":                          read(service.ListEvents, "per_page=5&cursor=abc%3D"),
-	"all events":                      read(service.ListEvents, ""),
-	"customers":                       read(service.ListCustomers, "emails=ada@example.com,grace@example.com&per_page=2"),
-	"messages":                        read(service.ListTransactional, "cursor=x"),
-	"an odd query":                    read(service.ListEvents, "per_page=-1&page=2"),
-	"another path":                    {"", fake.Request{Method: "DELETE", Path: "/v1/segments/a b", Query: url.Values{}}},
+	"events":       read(service.ListEvents, "per_page=5&cursor=abc%3D"),
+	"an odd query": read(service.ListEvents, "per_page=-1&page=2"),
+	"another path": {"", fake.Request{Method: "DELETE", Path: "/v1/segments/a b", Query: url.Values{}}},
 }
 
 // same fails unless two requests are the same.
@@ -211,18 +205,12 @@ func FuzzShellQuoting(f *testing.F) {
 
 // FuzzGoCode holds that code parses, whatever a request holds.
 func FuzzGoCode(f *testing.F) {
-	for _, r := range requests {
-		f.Add(r.op, string(r.request.Body))
-	}
-	f.Add("trigger event", `{"event_id":"`+"`"+`","payload":{"email":"a@b.test","a\u0000":"\u202e","`+"`"+`":[[],{}]}}`)
-	f.Fuzz(func(t *testing.T, op, body string) {
-		operation := service.Named(op)
-		if operation == nil || operation.IsRead() || !json.Valid([]byte(body)) {
-			return
-		}
-		code := copies.Go(op, []byte(body))
-		cmd := "package p\nfunc f() {\n" + code + "\n}\n"
-		require.NoError(t, parses(cmd), cmd)
+	f.Add(emailBody)
+	f.Add(`{"event_id":"` + "`" + `","payload":{"email":"a@b.test","a\u0000":"\u202e","` + "`" + `":[[],{}]}}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		code := "package p\nfunc f() {\n" + copies.Go(service.TriggerEvent.Name, []byte(body)) + "\n}\n"
+		_, err := parser.ParseFile(token.NewFileSet(), "code.go", code, parser.SkipObjectResolution)
+		require.NoError(t, err, code)
 	})
 }
 
@@ -232,7 +220,7 @@ func FuzzEmailFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, subject, name, address, message string) {
 		for _, html := range []bool{true, false} {
 			file := copies.EML(&fake.EmailBroadcast{Subject: subject, SenderName: name, SenderEmail: address, Email: address,
-				CC: []string{address}, ReplyTo: []string{address}, Message: message}, time.Now(), html, "text")
+				CC: []string{address}, ReplyTo: []string{address}, Message: message}, time.Now(), html)
 			parsed, err := mail.ReadMessage(bytes.NewReader(file))
 			require.NoError(t, err, "%q", file)
 			for field := range parsed.Header {
@@ -255,9 +243,9 @@ func blank(r rune) rune {
 	return r
 }
 
-func TestEmailFileHasTheMessageAndItsText(t *testing.T) {
+func TestEmailFileHasTheMessage(t *testing.T) {
 	file := copies.EML(&fake.EmailBroadcast{Subject: "Größe, “neu”", SenderName: "Acme, Inc.", SenderEmail: "a@acme.test",
-		Email: "b@acme.test", Message: "<p>Grüße</p>"}, time.Unix(0, 0), true, "Grüße")
+		Email: "b@acme.test", Message: "<p>Grüße</p>"}, time.Unix(0, 0), true)
 	parsed, err := mail.ReadMessage(bytes.NewReader(file))
 	require.NoError(t, err)
 	from, err := parsed.Header.AddressList("From")

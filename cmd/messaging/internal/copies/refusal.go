@@ -70,20 +70,13 @@ type recipient struct {
 // target returns to whom a broadcast goes, and when.
 func target(body []byte) (messaging.Audience, *messaging.Schedule) {
 	var b struct {
-		All        bool            `json:"all_customers"`
-		Recipients json.RawMessage `json:"recipients"`
-		Schedule   *struct {
-			Date     string `json:"schedule_date"`
-			Timezone string `json:"timezone"`
-		} `json:"schedule_date"`
+		All        bool                `json:"all_customers"`
+		Recipients json.RawMessage     `json:"recipients"`
+		Schedule   *messaging.Schedule `json:"schedule_date"`
 	}
 	decode(body, &b)
-	var schedule *messaging.Schedule
-	if b.Schedule != nil {
-		schedule = &messaging.Schedule{Date: b.Schedule.Date, Timezone: b.Schedule.Timezone}
-	}
 	if b.All {
-		return messaging.AllCustomers(), schedule
+		return messaging.AllCustomers(), b.Schedule
 	}
 	var many []recipient
 	if decode(b.Recipients, &many); many == nil { // a single one can be sent without an array
@@ -98,27 +91,23 @@ func target(body []byte) (messaging.Audience, *messaging.Schedule) {
 			audiences = append(audiences, messaging.ToCustomers(r.Customers...))
 		}
 	}
-	if len(audiences) == 1 {
-		return audiences[0], schedule
-	}
-	return messaging.ToEach(audiences...), schedule
+	return messaging.ToEach(audiences...), b.Schedule
 }
 
-func trigger(body []byte) (params messaging.EventTriggerParams) {
+func trigger(body []byte) messaging.EventTriggerParams {
 	var b struct {
-		EventID string         `json:"event_id"`
-		Payload map[string]any `json:"payload"`
+		EventID string          `json:"event_id"`
+		Payload json.RawMessage `json:"payload"`
 	}
 	var identity struct {
-		Payload struct {
-			Email    string                    `json:"email"`
-			Customer *messaging.CustomerParams `json:"customer"`
-		} `json:"payload"`
+		Email    string
+		Customer *messaging.CustomerParams
 	}
+	var values map[string]any
 	decode(body, &b)
-	decode(body, &identity)
-	delete(b.Payload, "email")
-	delete(b.Payload, "customer")
-	return messaging.EventTriggerParams{EventID: b.EventID, Email: identity.Payload.Email, Customer: identity.Payload.Customer,
-		Values: b.Payload}
+	decode(b.Payload, &identity)
+	decode(b.Payload, &values)
+	delete(values, "email")
+	delete(values, "customer")
+	return messaging.EventTriggerParams{EventID: b.EventID, Email: identity.Email, Customer: identity.Customer, Values: values}
 }

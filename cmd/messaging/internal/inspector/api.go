@@ -35,14 +35,11 @@ func (in *Inspector) access(*http.Request) (any, error) {
 
 const defaultLimit, maxLimit = 100, 200
 
-// listParams are the parameters of a list.
-type listParams struct{ before, limit int }
-
-func readListParams(r *http.Request) (p listParams, err error) {
-	var beforeErr, limitErr error
-	p.before, beforeErr = integer(r, "before", 0, 1, 0)
-	p.limit, limitErr = integer(r, "limit", defaultLimit, 1, maxLimit)
-	return p, invalid(beforeErr, limitErr)
+// listParams reads the parameters of a page of a list.
+func listParams(r *http.Request) (before, limit int, err error) {
+	before, beforeErr := integer(r, "before", 0, 1, 0)
+	limit, limitErr := integer(r, "limit", defaultLimit, 1, maxLimit)
+	return before, limit, invalid(beforeErr, limitErr)
 }
 
 // listBody is a list of the API. Next is the value of before for the next page, or
@@ -58,11 +55,11 @@ type listBody[T any] struct {
 func listEntries[T any](in *Inspector, only func(*history.Entry) bool, item func(*history.Entry) T) answer {
 	return func(r *http.Request) (any, error) {
 		query, queryErr := history.Parse(r.URL.Query().Get("q"))
-		p, err := readListParams(r)
+		before, limit, err := listParams(r)
 		if err := invalid(queryErr, err); err != nil {
 			return nil, err
 		}
-		entries, more := in.box.History.Find(query.And(only), p.before, p.limit)
+		entries, more := in.box.History.Find(query.And(only), before, limit)
 		body := listBody[T]{Items: []T{}, Dropped: in.box.History.State().Dropped}
 		for _, e := range entries {
 			body.Items = append(body.Items, item(e))
@@ -97,11 +94,11 @@ func isTrigger(e *history.Entry) bool { return e.Kind == history.Trigger }
 // the terms of a query are for entries.
 func (in *Inspector) listRecords(kind *records.Kind) answer {
 	return func(r *http.Request) (any, error) {
-		p, err := readListParams(r)
+		before, limit, err := listParams(r)
 		if err != nil {
 			return nil, err
 		}
-		found, more := in.box.Records.All(kind).Search(search.Terms(r.URL.Query().Get("q")), p.before, p.limit)
+		found, more := in.box.Records.All(kind).Search(search.Terms(r.URL.Query().Get("q")), before, limit)
 		body := listBody[records.Record]{Items: append([]records.Record{}, found...)}
 		if more {
 			body.Next = &found[len(found)-1].Number

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/view"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -59,15 +61,9 @@ func (in *Inspector) mark(r *http.Request) (any, error) {
 	return map[string]int{"number": in.box.History.Mark(body.Name)}, nil
 }
 
-// faultsBody is the list of rules, in the order in which they apply.
-type faultsBody struct {
-	Items  []sandbox.ActiveRule `json:"items"`
-	Next   *int                 `json:"next"`
-	Outage *time.Time           `json:"outage_until"`
-}
-
+// listFaults responds with the rules, in the order in which they apply.
 func (in *Inspector) listFaults(*http.Request) (any, error) {
-	return faultsBody{Items: in.box.Rules(), Outage: in.outageUntil()}, nil
+	return map[string]any{"items": in.box.Rules(), "next": nil, "outage_until": in.outageUntil()}, nil
 }
 
 // outageUntil returns the end of the outage, or nil.
@@ -114,4 +110,92 @@ func (in *Inspector) outage(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return nil, in.box.Outage(time.Duration(body.For))
+}
+
+// form is a handler of the form of a page. It returns the address of the page that shows what has changed. Its fragment moves
+// the focus there, where people who hear the page would otherwise not notice it.
+type form func(*http.Request) (address string, err error)
+
+// ServeHTTP leads to the page.
+func (handle form) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	err, address := r.ParseForm(), ""
+	if err == nil {
+		address, err = handle(r)
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	http.Redirect(w, r, address, http.StatusSeeOther)
+}
+
+// rulesPath leads to the rules of the page of faults.
+const rulesPath = "/faults#live-part"
+
+// postFault adds a preset, or the rule of the form.
+func (in *Inspector) postFault(r *http.Request) (string, error) {
+	rule, err := formRule(r.PostForm)
+	if err == nil {
+		_, err = in.box.AddRule(rule)
+	}
+	return rulesPath, err
+}
+
+func formRule(form url.Values) (rule fake.Rule, err error) {
+	if i, err := strconv.Atoi(form.Get("preset")); err == nil && i >= 0 && i < len(sandbox.Presets) {
+		rule = sandbox.Presets[i].Rule
+		rule.Op = form.Get("op")
+		return rule, nil
+	}
+	rule = fake.Rule{Op: form.Get("op"), Probability: 1, Fault: fake.Fault{Kind: form.Get("kind"), Body: form.Get("body")}}
+	numbers := map[string]*int{"skip": &rule.Skip, "count": &rule.Count}
+	switch rule.Fault.Kind {
+	case fake.Status:
+		numbers["status"] = &rule.Fault.Status
+		rule.Fault.Status = http.StatusBadGateway // as the field shows
+	case fake.Slow, fake.RateLimited:
+		err = rule.Fault.After.UnmarshalText([]byte(cmp.Or(form.Get("after"), "7s")))
+	}
+	for name, into := range numbers {
+		if text := form.Get(name); text != "" && err == nil {
+			*into, err = strconv.Atoi(text)
+		}
+	}
+	return rule, err
+}
+
+func (in *Inspector) postRemoveFault(r *http.Request) (string, error) {
+	_, _ = in.removeFault(r) // it may have been used up in the meantime
+	return rulesPath, nil
+}
+
+func (in *Inspector) postOutage(r *http.Request) (string, error) {
+	d, err := time.ParseDuration(r.PostForm.Get("for"))
+	if err == nil {
+		err = in.box.Outage(d)
+	}
+	return rulesPath, err
+}
+
+func (in *Inspector) postReset(r *http.Request) (string, error) {
+	return "/", in.box.Reset(r.PostForm.Get("what"))
+}
+
+var errNoTexts = errors.New("the subject and the message of this request cannot be edited alone")
+
+// postReplay repeats a request from its page, and leads to the new one.
+func (in *Inspector) postReplay(r *http.Request) (string, error) {
+	replay := sandbox.Replay{Number: numberOf(r.PostForm.Get("number")), Faults: r.PostForm.Has("faults")}
+	if e, ok := in.box.History.Get(replay.Number); ok {
+		body, ok := view.EditedBody(e, r.PostForm)
+		if !ok {
+			return "", errNoTexts
+		}
+		if body != nil {
+			edited := sandbox.ReplayBody(body)
+			replay.Body = &edited
+		}
+	}
+	created, err := in.box.Replay(r.Context(), replay)
+	return fmt.Sprintf("/requests/%d#detail", created), err
 }

@@ -62,8 +62,7 @@ func (in *Inspector) download(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e, _ := in.box.History.Get(numberOf(number))
-	message := view.MailHead(email.Message)
-	attach(w, "message/rfc822", number+".eml", copies.EML(email, e.At, mail.IsHTML(message), mail.Text(message)))
+	attach(w, "message/rfc822", number+".eml", copies.EML(email, e.At, mail.IsHTML(view.MailHead(email.Message))))
 }
 
 // attach responds with a file that a browser saves. Its name has nothing of a request but its number.

@@ -26,7 +26,7 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 	ui, err := url.Parse(f.ui)
 	require.NoError(t, err)
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
-	large := strings.Repeat(" ", 1<<20+1)
+	large := strings.Repeat(" ", 64<<20+1)
 	f.fill()
 	for _, test := range []struct {
 		name, method, target, body string
@@ -35,15 +35,12 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 	}{
 		{"a page", "GET", f.ui + "/", "", host(ui.Host), 200},
 		{"a page as localhost", "GET", f.ui + "/", "", host("localhost:" + ui.Port()), 200},
-		{"a page as ::1", "GET", f.ui + "/", "", host("[::1]:" + ui.Port()), 200},
 		{"a page under a name that is allowed", "GET", f.ui + "/", "", host("sandbox.internal:" + ui.Port()), 200},
 		{"a page under a name with its own port", "GET", f.ui + "/", "", host("sandbox.internal:8"), 200},
 		{"a page under a name with another port", "GET", f.ui + "/", "", host("sandbox.internal:1"), 421},
 		{"a page that another site links to", "GET", f.ui + "/requests/4", "", link, 200},
 		{"a search that another site links to", "GET", f.ui + "/?q=ada", "", link, 403},
 		{"a page with an empty query that another site links to", "GET", f.ui + "/?", "", link, 403},
-		{"a page that another site fetches", "GET", f.ui + "/requests/4", "", cross, 403},
-		{"a page that another port of this machine fetches", "GET", f.ui + "/", "", header("Sec-Fetch-Site", "same-site"), 403},
 		{"a page in a frame of another site", "GET", f.ui + "/", "",
 			header("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"), 403},
 		{"a style sheet that another site uses", "GET", f.ui + "/static/style.css", "", cross, 403},
@@ -51,32 +48,22 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 		{"an evil host", "GET", f.ui + "/", "", host("evil.example:" + ui.Port()), 421},
 		{"our host with another port", "GET", f.ui + "/", "", host("127.0.0.1:1"), 421},
 		{"our host without a port", "GET", f.ui + "/", "", host("localhost"), 421},
-		{"a rebound read", "GET", f.ui + "/api/requests", "", host("evil.example:" + ui.Port()), 421},
 		{"a rebound send to the service", "POST", f.api + "/v1/events", "{}", host("evil.example"), 421},
-		{"a read of the service under another host", "GET", f.api + "/v1/events", "", host("evil.example:8077"), 421},
 		{"a cross-site send to the service", "POST", f.api + "/v1/events/trigger", "{}", cross, 403},
-		{"a cross-site read of the service", "GET", f.api + "/v1/events", "", cross, 403},
-		{"a send of the origin null to the service", "POST", f.api + "/v1/events", "{}", header("Origin", "null"), 403},
 		{"a send of another origin to the service", "POST", f.api + "/v1/events", "{}", header("Origin", "https://evil.example"), 403},
 		{"a WebSocket of another origin to the service", "GET", f.api + "/v1/events", "",
 			header("Origin", "https://evil.example", "Connection", "Upgrade", "Upgrade", "websocket"), 403},
 		{"a WebSocket without an origin to the service", "GET", f.api + "/v1/events", "",
 			header("Connection", "Upgrade", "Upgrade", "websocket"), 403},
-		{"a read of the service by a page of another origin", "GET", f.api + "/v1/events", "", header("Origin", "https://evil.example"), 403},
 		{"the service in a tab", "GET", f.api + "/", "",
 			header("Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), 404},
 		{"the icon of the service in a tab", "GET", f.api + "/favicon.ico", "",
 			header("Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "image"), 404},
 		{"a forged post", "POST", f.ui + "/api/reset", "", cross, 403},
-		{"a forged form", "POST", f.ui + "/reset", "what=all", cross, 403},
 		{"a post of an older browser from another site", "POST", f.ui + "/api/reset", "", header("Origin", "https://evil.example"), 403},
 		{"a post of the origin null", "POST", f.ui + "/api/reset", "", header("Origin", "null"), 403},
-		{"a forged delete", "DELETE", f.ui + "/api/faults/1", "", cross, 403},
-		{"a cross-site read", "GET", f.ui + "/api/requests", "", cross, 403},
 		{"a read from the same site on another port", "GET", f.ui + "/api/dump", "", header("Sec-Fetch-Site", "same-site"), 403},
-		{"a cross-site stream", "GET", f.ui + "/api/stream", "", cross, 403},
 		{"a cross-site read of the key", "GET", f.ui + "/api/access", "", cross, 403},
-		{"a cross-site read of whether a sandbox runs", "GET", f.ui + "/healthz", "", cross, 403},
 		{"a preview in its frame", "GET", f.ui + "/preview/4", "", frame, 200},
 		{"a preview opened directly", "GET", f.ui + "/preview/4", "", header("Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "none"), 403},
 		{"a preview without a browser", "GET", f.ui + "/preview/4", "", header(), 403},
@@ -88,32 +75,22 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 		{"a trigger that is a broadcast", "GET", f.ui + "/api/triggers/4", "", same, 404},
 		{"a path beside the API", "GET", f.ui + "/apis", "", same, 404},
 		{"the API alone", "GET", f.ui + "/api", "", same, 404},
-		{"the API alone, with a slash", "GET", f.ui + "/api/", "", same, 404},
 		{"a page that does not exist", "GET", f.ui + "/requests/999", "", header(), 404},
 		{"a number with a sign", "GET", f.ui + "/api/requests/+1", "", same, 404},
 		{"a number with a zero before it", "GET", f.ui + "/api/requests/01", "", same, 404},
-		{"a negative number", "GET", f.ui + "/api/customers/-1", "", same, 404},
 		{"an id that climbs", "GET", f.ui + "/api/requests/../../../etc/passwd", "", same, 404},
 		{"an id that climbs, escaped", "GET", f.ui + "/api/requests/..%2f..%2fetc%2fpasswd", "", same, 404},
 		{"a file that climbs", "GET", f.ui + "/static/../server.go", "", same, 404},
-		{"a file that climbs, escaped", "GET", f.ui + "/static/..%2fserver.go", "", same, 404},
-		{"an unknown route of the API", "GET", f.ui + "/api/nothing", "", same, 404},
 		{"a rule that does not exist", "DELETE", f.ui + "/api/faults/99", "", same, 404},
 
-		{"a control body over the limit", "POST", f.ui + "/api/faults", large, same, 413},
-		{"an outage over the limit", "POST", f.ui + "/api/outage", large, same, 413},
-		{"a form over the limit", "POST", f.ui + "/reset", "what=" + large, header("Content-Type", "application/x-www-form-urlencoded"), 413},
+		{"a seed over the limit", "POST", f.ui + "/api/seed", large, same, 413},
 		{"a form that does not say what to reset", "POST", f.ui + "/reset", "", same, 422},
 		{"a reset with a body", "POST", f.ui + "/api/reset", `{"what":"faults"}`, same, 400},
 		{"more text after a fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"answer_lost"}} x`, same, 422},
-		{"an empty fault", "POST", f.ui + "/api/faults", ``, same, 422},
 		{"an unknown kind of fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"fire"}}`, same, 422},
 		{"an unknown key", "POST", f.ui + "/api/faults", `{"operation":"","fault":{"kind":"answer_lost"}}`, same, 422},
-		{"a fault that is not JSON", "POST", f.ui + "/api/faults", `kind=answer_lost`, same, 422},
 		{"an outage without end", "POST", f.ui + "/api/outage", `{"for":"0s"}`, same, 422},
-		{"an outage of no duration", "POST", f.ui + "/api/outage", `{"for":"soon"}`, same, 422},
 		{"a broken seed", "POST", f.ui + "/api/seed", `{"customers":[{"emial":"a@b.test"}]}`, same, 422},
-		{"a reset of what does not exist", "POST", f.ui + "/api/reset?what=world", "", same, 422},
 		{"a wait longer than 60 s", "GET", f.ui + "/api/wait?timeout=61s", "", same, 400},
 		{"a wait for no duration", "GET", f.ui + "/api/wait?timeout=long", "", same, 400},
 		{"a query that cannot be read", "GET", f.ui + "/api/requests?q=status:many", "", same, 400},
@@ -121,7 +98,6 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 		{"a wait for less than none", "GET", f.ui + "/api/wait?count=-1", "", same, 400},
 		{"a wait after nothing", "GET", f.ui + "/api/wait?after=-1", "", same, 400},
 		{"a limit over 200", "GET", f.ui + "/api/requests?limit=201", "", same, 400},
-		{"a page before nothing", "GET", f.ui + "/api/requests?before=0", "", same, 400},
 	} {
 		got := f.do(test.method, test.target, test.body, test.change)
 		assert.Equal(t, test.status, got.Status, "%s: %s", test.name, got.Body)
@@ -169,8 +145,7 @@ func bearer(token string) func(*http.Request) { return header("Authorization", "
 
 func TestInspectorWithATokenAdmitsNobodyElse(t *testing.T) {
 	f := startWithToken(t)
-	for _, path := range []string{"/", "/requests/1", "/api/requests", "/api/access", "/api/stream", "/api/dump", "/static/style.css",
-		"/preview/1", "/rows?section=requests", "/openapi.json", "/help", "/nothing"} {
+	for _, path := range []string{"/", "/api/requests", "/api/stream", "/static/style.css", "/preview/1", "/nothing"} {
 		for name, change := range map[string]func(*http.Request){
 			"nothing":         func(*http.Request) {},
 			"another token":   bearer("another-token-of-128-bits"),
@@ -193,34 +168,26 @@ func TestInspectorWithATokenAdmitsNobodyElse(t *testing.T) {
 func TestLoginSetsACookieForThisPortAndLeadsBackToThePage(t *testing.T) {
 	f := startWithToken(t)
 	f.read()
-	browser := header("Accept", "text/html,*/*")
-	asked := f.do("GET", f.ui+"/requests/1?tab=copy&q=%22%3E", "", browser)
-	assert.Equal(t, 401, asked.Status)
-	assert.Contains(t, asked.Body, `<input type="hidden" name="next" value="/requests/1?tab=copy&amp;q=%22%3E">`)
-	linked := f.do("GET", f.ui+"/requests/1", "", browser, link)
-	assert.Equal(t, 401, linked.Status)
-	assert.Contains(t, linked.Body, `value="/requests/1"`, "another site may link to a page")
-	page := f.get("/login")
-	assert.Equal(t, 200, page.Status)
-	for _, form := range []reply{page, asked} {
-		assert.NotContains(t, form.Header.Get("Content-Security-Policy"), "unsafe")
+	browser := header("Accept", "text/html,*/*", "Content-Type", "application/x-www-form-urlencoded")
+	const page = "/requests/1?tab=copy&q=%3E"
+	login := func(token string, change ...func(*http.Request)) reply {
+		return f.do("POST", f.ui+page, url.Values{"token": {token}}.Encode(), append(change, browser)...)
 	}
-
-	form := url.Values{"token": {"wrong"}, "next": {"/requests/1?tab=copy"}}
-	wrong := f.postForm("/login", form)
-	assert.Equal(t, 403, wrong.Status)
-	assert.Empty(t, wrong.Header.Get("Set-Cookie"))
-	assert.Contains(t, wrong.Body, "That is not the token")
-	assert.Contains(t, wrong.Body, `value="/requests/1?tab=copy"`, "a second attempt leads there too")
-	form.Set("token", testToken)
-	forged := f.do("POST", f.ui+"/login", form.Encode(),
-		header("Content-Type", "application/x-www-form-urlencoded", "Origin", "https://evil.example"))
+	for name, got := range map[string]reply{"a page": f.do("GET", f.ui+page, "", browser), "a wrong token": login("wrong"),
+		"a page that another site links to": f.do("GET", f.ui+"/requests/1", "", browser, link)} {
+		assert.Equal(t, 401, got.Status, name)
+		assert.Contains(t, got.Body, `<form method="post"><label>Token`, name)
+		assert.NotContains(t, got.Header.Get("Content-Security-Policy"), "unsafe", name)
+		assert.Empty(t, got.Header.Get("Set-Cookie"), name)
+		assert.Equal(t, name == "a wrong token", strings.Contains(got.Body, "That is not the token"), name)
+	}
+	forged := login(testToken, header("Origin", "https://evil.example"))
 	assert.Equal(t, 403, forged.Status)
 	assert.Empty(t, forged.Header.Get("Set-Cookie"))
 
-	right := f.postForm("/login", form)
+	right := login(testToken)
 	require.Equal(t, 303, right.Status)
-	assert.Equal(t, "/requests/1?tab=copy", right.Header.Get("Location"))
+	assert.Equal(t, page, right.Header.Get("Location"))
 	cookie := right.Header.Get("Set-Cookie")
 	_, port, _ := strings.Cut(strings.TrimPrefix(f.ui, "http://"), ":")
 	assert.NotContains(t, cookie, testToken)
@@ -228,23 +195,11 @@ func TestLoginSetsACookieForThisPortAndLeadsBackToThePage(t *testing.T) {
 		assert.Contains(t, cookie, part)
 	}
 	cookie, _, _ = strings.Cut(cookie, ";")
-	assert.Equal(t, 200, f.do("GET", f.ui+right.Header.Get("Location"), "", header("Cookie", cookie)).Status)
+	assert.Equal(t, 200, f.do("GET", f.ui+page, "", header("Cookie", cookie)).Status)
 	assert.Equal(t, 401, f.do("GET", f.api+"/v1/events", "", header("Cookie", cookie)).Status, "the service wants its key")
 	assert.Equal(t, 401, f.do("GET", f.api+"/v1/events", "", bearer(testToken)).Status)
-}
-
-func TestLoginLeadsToNoOtherSite(t *testing.T) {
-	f := startWithToken(t)
-	for _, next := range []string{"", "https://evil.example", "//evil.example", "//evil.example/x", "///evil.example", `/\evil.example`,
-		`\/evil.example`, "/\t/evil.example", "/\n/evil.example", "\t//evil.example", " //evil.example", "javascript:alert(1)", "evil.example",
-		"/login", "/login?next=/login", "/..//evil.example", "/.//evil.example", "http:/evil.example",
-		"/%0d%0aX: y\r\nLocation: //evil.example", "?x", "/%2f/evil.example"} {
-		got := f.postForm("/login", url.Values{"token": {testToken}, "next": {next}})
-		assert.Equal(t, 303, got.Status, next)
-		assert.Equal(t, "/", got.Header.Get("Location"), next)
-		wrong := f.postForm("/login", url.Values{"token": {"wrong"}, "next": {next}})
-		assert.Contains(t, wrong.Body, `name="next" value="/"`, next)
+	for _, path := range []string{"//evil.example", "/..//evil.example", "/.//evil.example", "/\\evil.example", "/%2f/evil.example"} {
+		got := f.do("POST", f.ui, url.Values{"token": {testToken}}.Encode(), browser, func(r *http.Request) { r.URL.Opaque = path })
+		assert.NotRegexp(t, `^/?[/\\]|:`, strings.TrimPrefix(got.Header.Get("Location"), "/"), "%s leads to no other site", path)
 	}
-	got := f.do("GET", f.ui+"//evil.example", "", header("Accept", "text/html"))
-	assert.Equal(t, 404, got.Status, "a path that is not clean has no page")
 }

@@ -1,15 +1,12 @@
 package inspector
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
@@ -71,12 +68,10 @@ func (b jsonBody) MarshalJSON() ([]byte, error) {
 	switch {
 	case len(b) == 0:
 		return []byte("null"), nil
-	case utf8.Valid(b) && json.Valid(b):
+	case json.Valid(b):
 		return b, nil
-	case utf8.Valid(b):
-		return json.Marshal(string(b))
 	default:
-		return json.Marshal(strings.ToValidUTF8(string(b), "\uFFFD"))
+		return json.Marshal(string(b))
 	}
 }
 
@@ -125,27 +120,27 @@ func newRequestDetail(e *history.Entry) requestDetail {
 }
 
 type broadcastItem struct {
-	Number             int              `json:"number"`
-	At                 string           `json:"at"`
-	Kind               history.Kind     `json:"kind"`
-	SenderEmail        string           `json:"sender_email,omitempty"`
-	SenderName         string           `json:"sender_name,omitempty"`
-	Email              string           `json:"email,omitempty"`
-	Subject            string           `json:"subject"`
-	CC                 []string         `json:"cc,omitempty"`
-	BCC                []string         `json:"bcc,omitempty"`
-	ReplyTo            []string         `json:"reply_to,omitempty"`
-	Message            string           `json:"message"`
-	TemplateID         string           `json:"template_id,omitempty"`
-	EmailTemplateID    string           `json:"email_template_id,omitempty"`
-	WhatsAppTemplateID string           `json:"whatsapp_template_id,omitempty"`
-	Variables          rawObject        `json:"variables,omitempty"`
-	MessageType        string           `json:"message_type,omitempty"`
-	AllCustomers       bool             `json:"all_customers"`
-	Segments           []string         `json:"segments"`
-	Customers          []history.Change `json:"customers"`                // the first ones
-	MoreCustomers      int              `json:"more_customers,omitempty"` // how many others there are
-	Schedule           *fake.Schedule   `json:"schedule"`                 // null if it is sent immediately
+	Number             int                        `json:"number"`
+	At                 string                     `json:"at"`
+	Kind               history.Kind               `json:"kind"`
+	SenderEmail        string                     `json:"sender_email,omitempty"`
+	SenderName         string                     `json:"sender_name,omitempty"`
+	Email              string                     `json:"email,omitempty"`
+	Subject            string                     `json:"subject"`
+	CC                 []string                   `json:"cc,omitempty"`
+	BCC                []string                   `json:"bcc,omitempty"`
+	ReplyTo            []string                   `json:"reply_to,omitempty"`
+	Message            string                     `json:"message"`
+	TemplateID         string                     `json:"template_id,omitempty"`
+	EmailTemplateID    string                     `json:"email_template_id,omitempty"`
+	WhatsAppTemplateID string                     `json:"whatsapp_template_id,omitempty"`
+	Variables          map[string]json.RawMessage `json:"variables,omitempty"`
+	MessageType        string                     `json:"message_type,omitempty"`
+	AllCustomers       bool                       `json:"all_customers"`
+	Segments           []string                   `json:"segments"`
+	Customers          []history.Change           `json:"customers"`                // the first ones
+	MoreCustomers      int                        `json:"more_customers,omitempty"` // how many others there are
+	Schedule           *fake.Schedule             `json:"schedule"`                 // null if it is sent immediately
 }
 
 // newBroadcastItem reads the item from the body, whose members have the same names: the
@@ -156,7 +151,7 @@ func newBroadcastItem(e *history.Entry) broadcastItem {
 	var recipients []fake.Recipient
 	email, push := e.Broadcast()
 	if email != nil {
-		recipients, item.Schedule, item.Variables = email.Recipients, email.Schedule, validObject(item.Variables)
+		recipients, item.Schedule = email.Recipients, email.Schedule
 	}
 	if push != nil {
 		recipients, item.Schedule = push.Recipients, push.Schedule
@@ -171,31 +166,19 @@ func newBroadcastItem(e *history.Entry) broadcastItem {
 }
 
 type triggerItem struct {
-	Number   int               `json:"number"`
-	At       string            `json:"at"`
-	EventID  string            `json:"event_id"`
-	Event    string            `json:"event"`
-	Email    string            `json:"email"`
-	Customer *history.Change   `json:"customer"`
-	Values   rawObject         `json:"values"`
-	Skipped  []history.Skipped `json:"skipped"`
-}
-
-// rawObject is an object whose values are as they were sent.
-type rawObject map[string]json.RawMessage
-
-// validObject returns an object without invalid UTF-8, never nil.
-func validObject(o map[string]json.RawMessage) rawObject {
-	valid := make(rawObject)
-	for name, value := range o {
-		valid[name] = bytes.ToValidUTF8(value, []byte("\uFFFD"))
-	}
-	return valid
+	Number   int                        `json:"number"`
+	At       string                     `json:"at"`
+	EventID  string                     `json:"event_id"`
+	Event    string                     `json:"event"`
+	Email    string                     `json:"email"`
+	Customer *history.Change            `json:"customer"`
+	Values   map[string]json.RawMessage `json:"values"`
+	Skipped  []history.Skipped          `json:"skipped"`
 }
 
 func newTriggerItem(e *history.Entry) triggerItem {
 	item := triggerItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), EventID: e.EventID, Event: e.EventName,
-		Values: validObject(e.Values()), Skipped: skipped(e)}
+		Values: e.Values(), Skipped: skipped(e)}
 	_ = json.Unmarshal(e.Object("payload")["email"], &item.Email) // it may be missing
 	if len(e.Changes) > 0 {
 		item.Customer = &e.Changes[0]

@@ -53,7 +53,7 @@ func TestAMarkIsBelowItsFirstRow(t *testing.T) {
 func TestNewRowsHaveTheMatchesOfTheirSearch(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
-	assert.Equal(t, "2 matches", f.get("/rows?section=requests&after=6&q=op:list").Header.Get("Rows-Matches"))
+	assert.Equal(t, "2 requests", f.get("/rows?section=requests&after=6&q=op:list").Header.Get("Rows-Matches"))
 	assert.Empty(t, f.get("/rows?section=requests&after=6").Header.Get("Rows-Matches"))
 }
 

@@ -1,7 +1,6 @@
 package inspector
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,58 +10,53 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/view"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// page is a handler of a page: it returns the page and its template. Without a template, it
-// leads to the address that it returns.
-type page func(*http.Request) (p *view.Page, template, address string)
+// page is a handler of a page: it returns the page and its template, or no page if there is none at the path.
+type page func(*http.Request) (p *view.Page, template string)
 
-// show returns the handler that writes a page.
-func (in *Inspector) show(handle page) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if err := r.ParseForm(); err != nil {
-			refuse(w, invalid(fmt.Errorf("cannot read the form: %w", err)))
-			return
-		}
-		p, template, address := handle(r)
-		switch {
-		case p == nil && address == "":
-			guard.Refuse(w, http.StatusNotFound, "no such path")
-		case p == nil:
-			http.Redirect(w, r, address, http.StatusSeeOther)
-		default:
-			if err := p.Write(w, template); err != nil {
-				guard.Refuse(w, http.StatusInternalServerError, err.Error())
-			}
-		}
+// ServeHTTP writes the page.
+func (handle page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p, template := handle(r)
+	if p == nil {
+		guard.Refuse(w, http.StatusNotFound, "no such path")
+	} else if err := p.Write(w, template); err != nil {
+		refuse(w, failure{http.StatusInternalServerError, err})
 	}
 }
 
 // notFound returns no page where a program asks.
-func (in *Inspector) notFound(r *http.Request) (*view.Page, string, string) {
+func (in *Inspector) notFound(r *http.Request) (*view.Page, string) {
 	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path+"/", "/api/") {
-		return nil, "", ""
+		return nil, ""
 	}
 	p := view.NewPage(in.box, "", "Not found", r)
 	p.Wide, p.Status = true, http.StatusNotFound
-	return p, "notfound.html", ""
+	return p, "notfound.html"
 }
 
-func (in *Inspector) helpPage(r *http.Request) (*view.Page, string, string) {
+func (in *Inspector) helpPage(r *http.Request) (*view.Page, string) {
 	p := view.NewPage(in.box, "help", "Help", r)
 	p.Wide = true
-	return p, "help.html", ""
+	return p, "help.html"
+}
+
+func (in *Inspector) faultsPage(r *http.Request) (*view.Page, string) {
+	p := view.NewPage(in.box, "faults", "Faults", r)
+	p.Wide, p.Reload, p.Detail = true, true, in.box.Rules()
+	return p, "faults.html"
 }
 
 // requestPage shows the list of requests, and one of them.
-func (in *Inspector) requestPage(r *http.Request) (*view.Page, string, string) {
+func (in *Inspector) requestPage(r *http.Request) (*view.Page, string) {
 	p := view.NewPage(in.box, "requests", "Requests", r)
 	before, beforeErr := integer(r, "before", 0, 1, 0)
 	query, err := history.Parse(p.Query)
 	if err := invalid(err, beforeErr); err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		p.Problem, p.Status = strings.TrimPrefix(first, "invalid query: "), http.StatusBadRequest
-		return p, "entries.html", ""
+		return p, "entries.html"
 	}
 	selected := numberOf(r.PathValue("n"))
 	if r.PathValue("n") != "" {
@@ -76,7 +70,7 @@ func (in *Inspector) requestPage(r *http.Request) (*view.Page, string, string) {
 		p.Overview = view.NewOverview(in.box.History, p.Query, query)
 	}
 	p.List = view.NewList(in.box.History, p.Query, query, before, selected)
-	return p, "entries.html", ""
+	return p, "entries.html"
 }
 
 // rows responds with the rows after a number that match, as HTML. The header
@@ -92,7 +86,7 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p.Query != "" {
-		w.Header().Set("Rows-Matches", view.MatchCount(store.Count(query)))
+		w.Header().Set("Rows-Matches", words.Count(store.Count(query), "request"))
 	}
 	if r.URL.Query().Has("overview") {
 		p.Overview = view.NewOverview(store, p.Query, query)
@@ -116,7 +110,7 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 
 // recordPage shows the records of a kind, and one of them.
 func (in *Inspector) recordPage(kind *records.Kind) page {
-	return func(r *http.Request) (*view.Page, string, string) {
+	return func(r *http.Request) (*view.Page, string) {
 		p := view.NewPage(in.box, kind.Name, kind.Title(), r)
 		p.Reload, p.Origin = true, kind.Origin
 		before, err := integer(r, "before", 0, 1, 0)
@@ -136,6 +130,6 @@ func (in *Inspector) recordPage(kind *records.Kind) page {
 		case first != nil:
 			p.Detail, p.Beside = view.NewRecordDetail(in.box.History, *first), true
 		}
-		return p, "records.html", ""
+		return p, "records.html"
 	}
 }

@@ -3,7 +3,6 @@ package inspector_test
 import (
 	"fmt"
 	"html"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -94,31 +93,29 @@ func TestPages(t *testing.T) {
 		shown shown
 	}{
 		"what was skipped, refused and lost": {[]string{"fill"}, shown{
-			"/": {"1 skipped", "fault: response lost", "the API key is not that of this sandbox", "422 rejected", "DELETE /elsewhere",
-				"to ada@example.com &#43;1 and 1 segment", "!matches",
+			"/": {`title="skipped">skipped<`, "fault: answer lost", "the API key is not that of this sandbox", "422 rejected", "DELETE /elsewhere",
+				"to ada@example.com &#43;1 and 1 segment", `!id="matches"`,
 				"!another&#34;"},
 			"/requests/2":          {"What the Go SDK returns", "rejected", "description is required", "Fix the request"},
-			"/requests/3":          {"It was sent as <code>&#34;21.11.2026&#34;</code>", "YYYY-MM-DDThh:mm:ssZ", "shipped_at was skipped, although"},
+			"/requests/3":          {"<code>&#34;21.11.2026&#34;</code>", "YYYY-MM-DDThh:mm:ssZ", "shipped_at was skipped, although"},
 			"/requests/5?tab=diff": {"no earlier request of this kind"},
-			"/requests/5":          {"unknown", "Check before you send it again", "<dt>Fault</dt><dd><bdi>response lost</bdi></dd>"},
+			"/requests/5":          {"unknown", "Check before you send it again", "before the response. The request was carried out."},
 			"/requests/6":          {"The API key is not that of this sandbox", "REDACTED", "!another&#34;"},
-			"/requests/4": {"To ada@example.com &#43;1 and 1 segment · Send email broadcast", "2030-01-01 09:00:00",
-				"Europe/Berlin", "1 created, 1 updated", `sandbox=""`},
+			"/requests/4": {"to ada@example.com &#43;1 and 1 segment · Send email broadcast", "2030-01-01 09:00:00",
+				"Europe/Berlin", `sandbox=""`},
 			"/requests/4?tab=text":     {"Hi {{name}}, look"},
 			"/requests/4?tab=audience": {"1 segment", "does not return the size", "new@example.com", "created"},
 			"/requests/4?tab=replay":   {"Resend unchanged", "Subject<input", "Edit the whole body"},
 			"/customers/1":             {"Ada Lovelace", "/requests/4"},
-			"/events/1": {`@"event_id": "`,
-				"@curl \"$MESSAGING_BASE_URL/v1/events/trigger\" \\\n  -H \"X-Authorization: $MESSAGING_API_KEY\""},
 			"/help": {"has:skipped", `<svg width="21" height="21"`, "What the sandbox assumes",
 				`<option value="has:skipped">`, "!diff"},
-			"/faults": {"Truncated JSON", "35 s delay", `<option value="answer_lost">response lost</option>`,
+			"/faults": {"Truncated JSON", "35 s delay", `<option value="answer_lost">answer lost</option>`,
 				`<option value="trigger event" selected>Trigger event</option>`},
 		}},
 		"matches of a search are counted": {[]string{"fill"}, shown{
-			"/?q=op:list": {`<span id="matches">2 matches</span> for`}, "/?q=-op:list": {`<span id="matches">5 matches</span> for`},
-			"/?q=op:trigger": {`<span id="matches">1 match</span> for`, "!" + openFilters}, "/?q=op:trigger&filter=open": {openFilters},
-			"/requests/1?q=-nowhere": {`<span id="matches">7 matches</span> for`}, "/?q=nowhere": {`<span id="matches">0 matches</span> for`},
+			"/?q=op:list": {`<span id="matches">2 requests</span> for`}, "/?q=-op:list": {`<span id="matches">5 requests</span> for`},
+			"/?q=op:trigger": {`<span id="matches">1 request</span> for`, "!" + openFilters}, "/?q=op:trigger&filter=open": {openFilters},
+			"/requests/1?q=-nowhere": {`<span id="matches">7 requests</span> for`}, "/?q=nowhere": {`<span id="matches">0 requests</span> for`},
 		}},
 		"a search without a match says so and how to search": {[]string{"GET /v1/events"}, shown{
 			"/?q=nowhere": {"1 request is kept, and none of them matches.", searchHelp, "!Send something here", "!Point a program"},
@@ -133,7 +130,7 @@ func TestPages(t *testing.T) {
 			"/":               {`!id="overview"`, "!data-outage", `<option value="has:skipped">`, "!<span>Mark</span>"},
 			"/customers":      {`!<option value="has:skipped">`}, "/events?q=nothing": {"!<article>"},
 			"/customers?q=ada": {`Matches for <bdi>ada</bdi></span><a href="/customers">Clear</a>`},
-			"/events": {`<main id="main" class="panes">`, `1×aria-current="true"`, "Trigger it from a shell",
+			"/events": {`<main id="main" class="panes">`, `1×aria-current="true"`,
 				`!<option value="has:skipped">`}, // the first one is beside the list
 		}},
 		"a search offers what was sent": {[]string{"GET /v1/events", "mark check out"}, shown{
@@ -141,8 +138,8 @@ func TestPages(t *testing.T) {
 		}},
 		"chips write the search": {[]string{"fill"}, shown{
 			`/?q=ada+op:"trigger+event"+status:4xx`: {
-				`@<a class="chip" href="/?q=ada+status%3A4xx&filter=open" aria-current="true">Trigger event</a>`,
-				`@<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22&filter=open">Create event</a>`,
+				`@<a class="chip" href="/?q=ada+status%3A4xx&filter=open" aria-current="true">trigger event</a>`,
+				`@<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22&filter=open">create event</a>`,
 				`@<a class="chip" href="/?q=ada+op%3A%22trigger+event%22+status%3A2xx&filter=open">2xx</a>`,
 				`@+has%3Askipped&filter=open">skipped</a>`},
 			`/?q=-"op:list+events"+"-x"`:        {`@href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx&filter=open">4xx</a>`}, // still not
@@ -157,18 +154,15 @@ func TestPages(t *testing.T) {
 				`<a class="chip" href="/?q=ada+mark%3Acheck_out&filter=open">check_out</a></p>`},
 			"/?q=mark:c": {`@<a class="chip" href="/?filter=open" aria-current="true">c</a>`},
 		}},
-		"a reset removes the marks": {[]string{"mark a", "post /api/reset?what=history", "GET /v1/events"}, shown{
-			"/": {"!<span>Mark</span>", row}}},
 		"a mark that is set again begins anew": {[]string{"mark a test", "GET /v1/events", "mark another", "GET /v1/events", "mark a test",
 			"GET /v1/events", "mark a test of more", "GET /v1/events"}, shown{
 			"/api/requests?q=mark:%22a+test%22": {`1×"number":`, `"number":3,`}, // neither what came before, nor a longer name
 		}},
 		"the rules found lead to their search": {[]string{"GET /v1/events", "trigger " + skippedBody, "trigger " + skippedBody}, shown{
-			"/": {"All 3 requests: ", `<small>2×</small>`, `href="/?q=delivery%3Aaccepted"`,
+			"/": {"Among the latest 3 requests", `<small>2×</small>`,
 				`href="/?q=has%3Askipped"><span class="tag warn">skipped</span><span>A value was skipped, although`},
 			"/rows?section=requests&after=3&overview=1": {`id="overview"`}, "/rows?section=requests&after=3": {`!id="overview"`},
 		}},
-		"nothing stands out": {[]string{"GET /v1/events"}, shown{"/": {"Nothing stands out"}}},
 		"a customer has its refused requests too": {[]string{
 			`trigger {"event_id":"` + orderShipped + `","payload":{"email":"\u0041da@example.com"}}`,
 			`trigger {"event_id":"` + orderShipped + `","payload":{"email":"xada@example.com"}}`,
@@ -182,12 +176,6 @@ func TestPages(t *testing.T) {
 			"email " + broadcastOf("Hi {{name}}", "{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}}")}, shown{
 			"/requests/1": {"1×is not documented.</p>", "{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more were sent without a variable."},
 		}},
-		"a send whose twin was carried out is a possible duplicate, and a read is none": {[]string{
-			`fault {"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`, "trigger " + skippedBody, "trigger " + skippedBody,
-			"GET /v1/events", "GET /v1/events"}, shown{
-			"/requests/2": {`~Possibly a duplicate: .* carried out [\d.]+.?s earlier, as request 1\.`},
-			"/":           {`1×title="duplicate?"`}, "/?q=has:duplicate": {"1×" + row},
-		}},
 		"the line about a request does not repeat its title": {[]string{"GET /v1/customers", "GET /elsewhere"}, shown{
 			"/requests/1": {`<p class="sub">GET /v1/customers · request 1 · `}, "/requests/2": {`<p class="sub">request 2 · `}}},
 		"a delayed refusal is not called a fault": {[]string{
@@ -197,14 +185,13 @@ func TestPages(t *testing.T) {
 		"a search counts each attempt as the API does": {[]string{
 			`fault {"op":"list events","count":2,"fault":{"kind":"status","status":500}}`, "GET /v1/events", "GET /v1/events", "GET /v1/events"},
 			shown{
-				"/?q=delivery:unknown": {`<span id="matches">2 matches</span>`, ">2 unknown</a>", "1×" + row, // they are in one row
+				"/?q=delivery:unknown": {`<span id="matches">2 requests</span>`, "1×" + row, // they are in one row
 					`<span class="tag unknown">500 unknown</span>`},
 				"/api/requests?q=delivery:unknown": {`2×"number"`}}},
-		"a row has the time that a slow request took": {[]string{"GET /v1/events",
+		"durations have one format": {[]string{"GET /v1/events",
 			`fault {"op":"list events","count":1,"fault":{"kind":"slow","after":"20ms"}}`, "GET /v1/events"}, shown{
-			"/": {`~(?s)<small>#2</small>[^#]*<span class="ended">\d+ ms</span></span>\s*</a>`}}},
-		"durations have one format": {[]string{"GET /v1/events"}, shown{
-			"/requests/1?tab=exchange": {`~<h2>Response <small>200 · \d+ (µs|ms)</small>`, `~ · \d+ (µs|ms)</p>`}}},
+			"/":           {`~(?s)<small>#2</small>[^#]*<span class="ended">\d+ms</span></span>\s*</a>`}, // of a slow request
+			"/requests/1": {`~<h2>Response <small>200 · \d+(µs|ms)</small>`, `~ · \d+(µs|ms)</p>`}}},
 		"what the SDK refuses is accepted with a warning": {[]string{
 			"email " + broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), "fill"}, shown{
 			"/requests/1": {"~(?s)<article>.*sender_name must not contain a line break or a NUL", "~(?s)<article>.*" + acceptedTag,
@@ -212,9 +199,6 @@ func TestPages(t *testing.T) {
 				`~(?s)<article>.*Delivery <span class="tag warn">not sent</span> The service carried it out, because it came`},
 			"/requests/2": {notSent}, "/requests/4": {notSent}, "/requests/5": {notSent, acceptedTag + "</span>"}, "/requests/6": {notSent},
 		}},
-		"the facts do not repeat the header": {[]string{"fill"}, shown{
-			"/requests/5?tab=exchange": {"!<dt>The SDK reports</dt>", "!<dt>Operation</dt>", "!<dt>Endpoint</dt>", "!<dt>Status</dt>",
-				`<h2>Request <small class="endpoint">POST /v1/`}}},
 		"a subject that nobody sees has a title": {[]string{"email " + broadcastOf(`"Moved"`, `" "`)}, shown{
 			"/requests/1": {`<bdi class="what">(blank subject)</bdi>`, `>(blank subject)</h1>`}}},
 		"values of undocumented types are marked": {[]string{
@@ -225,62 +209,55 @@ func TestPages(t *testing.T) {
 		"a read is never said to be carried out": {[]string{"GET /v1/events",
 			`fault {"op":"list events","count":1,"fault":{"kind":"malformed","body":"{"}}`, "GET /v1/events"}, shown{
 			"/requests/1": {acceptedTag + "</span>"},
-			"/requests/2": {"A read changes nothing: repeat it when the cause is gone.", "!Do not send it again"}}},
-		"a row of a trigger has its first values": {[]string{
-			`trigger {"event_id":"` + orderShipped + `","payload":{"email":"ada@example.com","order":"","parcels":12345678901234567890,` +
-				`"shipped_at":"on Tuesday, if the carrier comes in time"}}`, `trigger {"event_id":"x","payload":{"code":"A-1"}}`}, shown{
-			"/": {"<bdi>ada@example.com · parcels 12345678901234567890 · shipped_at on Tuesday, if the carrier c…</bdi>",
-				"<bdi>code A-1</bdi>"}, // no customer, and no point before it
+			"/requests/2": {"A fault replaced the response.<", "!carried out"}}},
+		"a required value that is empty is marked": {[]string{
+			`trigger {"event_id":"` + orderShipped + `","payload":{"email":"ada@example.com","order":"",` +
+				`"shipped_at":"2026-12-01T09:00:00Z"}}`}, shown{
 			"/requests/1": {`<code>order</code> <small>text, required</small><td role="cell" data-label="Sent as"><code>&#34;&#34;</code>` +
 				`<td role="cell"><span class="tag warn">empty</span>`, "<dt>Sent by</dt><dd><bdi>test</bdi></dd>"}}},
 		// Whoever queues again what the client has retried sends it twice.
 		"what the client retries by itself": {[]string{`fault {"op":"create event","fault":{"kind":"rate_limited","after":"31s"}}`,
 			`fault {"op":"trigger event","fault":{"kind":"rate_limited"}}`, `fault {"op":"list events","fault":{"kind":"rate_limited"}}`,
 			"trigger " + skippedBody, "GET /v1/events", "GET /v2/unknown", "POST /v1/events " + invalidEvent}, shown{
-			"/requests/1": {"by itself; the caller sees this error only if the last attempt fails.", "!Queue it again"},
-			"/requests/2": {"by itself; the caller sees this error only if the last attempt fails.", "!Queue it again"},
+			"/requests/1": {"The client does that by itself, unless it would have to wait for more than 30 s"},
+			"/requests/2": {"The client does that by itself, unless it would have to wait for more than 30 s"},
 			"/requests/3": {"404 rejected", "GET /v2/unknown", `Delivery <span class="tag bad">rejected</span>`},
-			"/requests/4": {"does not wait as long as the service asks for"},
 			"/":           {"no operation has this method and path"}}},
 		"the query is in the row and in the request": {[]string{
 			"GET /v1/customers?email=ada%40example.com&per_page=3&x=%3Cb%3E%E2%80%AE"}, shown{
-			"/": {`@<bdi class="query">?email=ada@example.com&per_page=3&x=<b>` + "\u2066‹U+202E›\u2069</bdi>",
+			"/": {`@<bdi>?email=ada@example.com&per_page=3&x=<b>` + "‹U+202E›</bdi>",
 				`<span class="tag warn" title="unknown parameter">unknown parameter</span>`},
-			"/requests/1": {"!<b>\u202e", "<td><code>x</code><td><code>&lt;b&gt;\u2066‹U&#43;202E›\u2069</code>",
-				`<small class="endpoint">GET /v1/customers</small>`, "<tr><td><code>per_page</code><td><code>3</code></tr>",
+			"/requests/1": {"!<b>\u202e", "<td><code>x</code><td><code>&lt;b&gt;‹U&#43;202E›</code>",
+				`<small class="endpoint">GET /v1/customers</small>`, `<tr id="at-per_page"><td><code>per_page</code><td><code>3</code></tr>`,
 				"email (did you mean emails?) and x were sent, which the operation or the event does not have."},
 			"/?q=ada@example.com": {"1×" + row}, "/?q=email": {"1×" + row}, "/?q=bob@example.com": {"0×" + row}}},
 		"the query of a row is short": {[]string{"GET /v1/customers?emails=" + strings.Repeat("ada@example.com,", 100)}, shown{
-			"/": {`~<bdi class="query">[^<]{60}…<`}}},
+			"/": {`~<bdi>[^<]{60}…<`}}},
 		"a query marks its problems": {[]string{"GET /v1/events?cursor=zzz&per_page=2"}, shown{
-			"/requests/1": {`<tr class="marked" id="at-cursor"><td><code>cursor</code><td><code>zzz</code><em>is not a cursor of this list</em>`,
-				`1 problem in the query: <a href="/requests/1?tab=exchange#at-cursor">cursor</a> is not a cursor of this list.`}}},
+			"/requests/1": {`<tr id="at-cursor"><td><code>cursor</code><td><code>zzz</code>`,
+				`1 problem: <a href="/requests/1?tab=exchange#at-cursor">cursor is not a cursor of this list</a>`}}},
 		"the query of a send has no parameters": {[]string{"POST /v1/events?dry_run=1 " + invalidEvent, "GET /elsewhere?x=1"}, shown{
 			"/requests/1": {"dry_run was sent, which the operation or the event does not have."},
 			"/requests/2": {"!not a parameter", "<td><code>x</code><td><code>1</code>"}}},
 		"problems of a body that is not shown as lines are named": {[]string{
 			`POST /v1/events {"name":"n","more":[` + strings.Repeat("1,", 4100) + `1]}`, "POST /v1/events " + invalidEvent}, shown{
-			"/requests/1": {`#at-description">description</a> is required; `},
-			"/requests/2": {`in the request: <a href="/requests/2?tab=exchange#at-description">description</a> is required; ` +
-				`<a href="/requests/2?tab=exchange#at-parameters">parameters</a> is required.</p>`,
+			"/requests/1": {`#at-description">description is required, and 1 more</a>`},
+			"/requests/2": {`2 problems: <a href="/requests/2?tab=exchange#at-description">description is required, and 1 more</a>`,
 				`<em id="at-description">description is required</em>`, `class="line marked"`}}},
-		"problems lead to their lines": {[]string{"email " + broadcastOf(`"Acme"`, `7`, `"ada@example.com"`, `"ada"`),
-			"email " + broadcastOf(`{"email":"ada@example.com"},`, strings.Repeat(`{"email":"x"},`, 30))}, shown{
-			"/requests/1?q=status:422": {`~2 problems in the request: ` +
-				`<a href="/requests/1\?q=status%3A422&amp;tab=exchange#at-recipients.1.customers.0.email">` +
-				`recipients.1.customers.0.email</a> [^<]*; <a href="[^"]*#at-sender_name">sender_name</a> [^<]*\.</p>`,
-				`~<span class="line marked" [^\n]*sender_name[^\n]*<em id="at-sender_name">`},
-			"/requests/2": {"; 10 more.</p>"}}},
+		"problems lead to their lines": {[]string{"email " + broadcastOf(`"Acme"`, `7`, `"ada@example.com"`, `"ada"`)}, shown{
+			"/requests/1?q=status:422": {`~2 problems: <a href="/requests/1\?q=status%3A422&amp;tab=exchange` +
+				`#at-recipients.1.customers.0.email">recipients.1.customers.0.email [^<]*, and 1 more</a>`,
+				`~<span class="line marked" [^\n]*sender_name[^\n]*<em id="at-sender_name">`}}},
 		"rules are described in words": {[]string{`fault {"count":1,"fault":{"kind":"slow","after":"2s"}}`,
 			`fault {"count":0,"fault":{"kind":"slow","after":"2s"}}`, `fault {"count":3,"skip":2,"fault":{"kind":"slow","after":"2s"}}`,
 			`fault {"op":"trigger","count":0,"skip":1,"probability":0.5,"seed":7,"fault":{"kind":"slow","after":"2s"}}`}, shown{
-			"/faults": {`<td data-label="What happens">delayed by 2s<td data-label="Which requests">1 request<`,
-				`<td data-label="What happens">delayed by 2s<td data-label="Which requests">all<`,
-				`<td data-label="What happens">delayed by 2s<td data-label="Which requests">3 requests after the first 2<`,
+			"/faults": {`<td data-label="What happens">slow 2s<td data-label="Which requests">1 request<`,
+				`<td data-label="What happens">slow 2s<td data-label="Which requests">all<`,
+				`<td data-label="What happens">slow 2s<td data-label="Which requests">3 requests after the first 2<`,
 				`<td data-label="Which requests">all after the first, each with probability 0.5 (seed 7)<`,
 				`<td><code>4</code><td data-label="Operation">Trigger event`}}},
 		"pages say that there is an outage": {[]string{"outage 1h"}, shown{
-			"/": {`~data-left="3[56]\d\d s" .*<span role="status">outage</span>`}, "/faults": {"Outage until",
+			"/": {`~data-outage="[^"]+" .*<span role="status">outage</span>`}, "/faults": {"Outage until",
 				"None is active: after the outage, every request is served.", "!None is active: every request is served."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -291,13 +268,6 @@ func TestPages(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestPagesHaveTheAddressAndNoFactsWhereNothingIsLeftToSay(t *testing.T) {
-	f := start(t, records.Demo())
-	f.do("GET", f.api+"/v1/events", "", func(r *http.Request) { r.Header["User-Agent"] = nil })
-	f.shows("/", "export MESSAGING_SANDBOX_URL="+f.ui)
-	f.shows("/requests/1", `!class="facts"`)
 }
 
 func TestControlCharactersAreShownAndTurnNothingAround(t *testing.T) {
@@ -312,7 +282,7 @@ func TestControlCharactersAreShownAndTurnNothingAround(t *testing.T) {
 		assert.NotContains(t, page, "\x07", path)
 	}
 	f.shows("/", `<bdi class="what">Invoice `+
-		"\u2066‹U&#43;202E›\u2069"+`gnp.exe ␇ `+"\u2066‹U&#43;2066›\u2069"+`مرحبا بالعالم</bdi>`)
+		`‹U&#43;202E›gnp.exe ␇ ‹U&#43;2066›مرحبا بالعالم</bdi>`)
 	f.shows("/requests/1", `<h1 dir="auto" title="Invoice`)
 }
 
@@ -323,8 +293,7 @@ func TestTheSourceOfAnEmailIsExactlyItsMessage(t *testing.T) {
 		f.email(withMessage(message))
 		_, source, _ := strings.Cut(f.get(fmt.Sprintf("/requests/%d?tab=source", i+1)).Body, `aria-label="Message as it was sent"><code>`)
 		source, _, _ = strings.Cut(source, "</code>")
-		assert.Equal(t, message, html.UnescapeString(regexp.MustCompile(`</?span[^>]*>`).ReplaceAllString(source, "")))
-		assert.Equal(t, i == 1, strings.Count(source, "<span") == 600, "a line that is too long is divided where blocks begin")
+		assert.Equal(t, message, html.UnescapeString(source))
 	}
 }
 
@@ -333,17 +302,7 @@ func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	f.steps([]string{`fault {"op":"trigger","count":2,"fault":{"kind":"rate_limited"}}`,
 		"trigger " + skippedBody, "trigger " + skippedBody, "trigger " + skippedBody})
 	f.shows("/", "1×"+row, `data-number="3" data-attempts="2 1"`, `href="/requests/1"`, ">3 attempts<")
-	attempts := func(path string) string {
-		_, strip, _ := strings.Cut(f.get(path).Body, `<nav class="attempts" aria-label="Attempts with the same request">`)
-		strip, _, _ = strings.Cut(strip, "</nav>")
-		text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(strip, " "))
-		return strings.Join(strings.Fields(text), " ")
-	}
-	assert.Equal(t, "Looks like attempt 3 of 3: #1 429 rejected #2 429 rejected #3 accepted 1 skipped",
-		attempts("/requests/3"))
-	assert.Contains(t, attempts("/requests/1"), "attempt 1 of 3: #1 429 rejected")
-	f.shows("/requests/3", `<a href="/requests/3" aria-current="page">#3 `, "!of one call", "!duplicate?") // the first two were refused
-	f.shows("/requests/1", `<a href="/requests/1" aria-current="page">#1 `, `data-number="3" data-attempts="2 1" aria-current="true"`)
+	f.shows("/requests/1", `data-number="3" data-attempts="2 1" aria-current="true"`)
 	f.shows("/?q=status:429", `data-number="2" data-attempts="1"`, ">2 of 3 attempts<") // the search does not find the last one
 	f.shows("/api/requests", `3×"number"`)
 }
@@ -362,11 +321,11 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 		{"POST", "/v1/events/trigger", "{bad", "The body is not JSON."},
 	} {
 		f.send(test.method, test.path, test.body)
-		texts := []string{"!Check the method and the path: nothing was done.", `data-tab="replay"`}
+		replay := `data-tab="replay"`
 		if strings.HasPrefix(test.why, "No operation") { // only an operation can be repeated
-			texts = []string{"Check the method and the path: nothing was done.", `!data-tab="replay"`}
+			replay = "!" + replay
 		}
-		f.shows("/requests/"+strconv.Itoa(i+1), append(texts, `<p class="note bad">`+test.why+`</p>`)...)
+		f.shows("/requests/"+strconv.Itoa(i+1), replay, `<p class="note bad">`+test.why+`</p>`)
 	}
 	for _, says := range []string{"the request has no body", "the body is not text", "the body is JSON, but not an object",
 		"the body is not JSON"} {
@@ -376,7 +335,7 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 
 func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) {
 	for query, test := range map[string]struct{ step, title, who string }{
-		"event:shipped+to:grace": {"trigger " + skippedBody, "order shipped", "grace@example.com · order A-1001 · shipped_at 21.11.2026"},
+		"event:shipped+to:grace": {"trigger " + skippedBody, "order shipped", "grace@example.com"},
 		"event:order+to:c-9": {`trigger {"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`,
 			"order shipped", "c-9"},
 		"to:new@example.com": {"email " + emailBody, "Moved", "to ada@example.com &#43;1 and 1 segment"},
@@ -398,29 +357,6 @@ func TestNotesDoNotSayThatARefusedRequestWasCarriedOut(t *testing.T) {
 		f.shows("/requests/1", refused, "!was carried out")
 		f.shows("/requests/2", "!"+refused)
 	}
-}
-
-func TestAPageLooksAsTheBrowserHasChosen(t *testing.T) {
-	f := start(t, records.Demo())
-	for cookie, want := range map[string]string{"dark": `<html lang="en" data-theme="dark">`, "light": `<html lang="en" data-theme="light">`,
-		"": `<html lang="en">`, `dark" onload="x`: `<html lang="en">`} {
-		got := f.do("GET", f.ui+"/help", "", header("Cookie", "messaging-sandbox-theme="+cookie))
-		assert.Contains(t, got.Body, want, cookie)
-		assert.Equal(t, cookie == "dark", strings.Contains(got.Body, `<option value="dark" selected>`))
-	}
-}
-
-func TestWhatIsDoneWithARequestIsBesideItsTabs(t *testing.T) {
-	f := start(t, records.Demo())
-	f.fill()
-	_, tabs, _ := strings.Cut(f.get("/requests/1?tab=diff&q=to:ada").Body, `<nav class="tabs"`)
-	views, actions, ok := strings.Cut(tabs, `<span class="actions">`)
-	require.True(t, ok)
-	assert.NotContains(t, views, "tab=copy")
-	actions, _, _ = strings.Cut(actions, "</nav>")
-	assert.Contains(t, html.UnescapeString(actions), `?q=to%3Aada&tab=diff" aria-current="page" data-tab="diff">Compare</a>`)
-	assert.Contains(t, actions, `data-tab="copy">Copy</a>`)
-	assert.Contains(t, actions, `data-tab="replay">Replay</a>`)
 }
 
 func TestRequestsAreCopiedAndDownloaded(t *testing.T) {

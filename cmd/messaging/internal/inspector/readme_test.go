@@ -21,7 +21,7 @@ func TestTheFirstRequestOfAnEmptyListFillsIt(t *testing.T) {
 	}
 	f := start(t, records.Seed{})
 	const filter = `<details class="chips"`
-	f.shows("/", "!"+filter)
+	f.shows("/", "!"+filter, "export MESSAGING_SANDBOX_URL="+f.ui)
 	command := html.UnescapeString(regexp.MustCompile(`(?s)<code>(curl .*?)</code>`).FindStringSubmatch(f.get("/").Body)[1])
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(command, "curl ", "curl -sf ", 1)).CombinedOutput()
 	require.NoError(t, err, "%s\n%s", command, out)

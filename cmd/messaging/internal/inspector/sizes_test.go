@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
 	"runtime"
 	"strings"
 	"testing"
@@ -148,9 +147,4 @@ func TestARefusedTriggerAllocatesTheSameWithManyEvents(t *testing.T) {
 	}
 	few := allocations(start(t, records.Demo()))
 	assert.InDelta(t, few, allocations(start(t, seed)), few/2)
-}
-
-func TestSeedBodiesAreLimited(t *testing.T) {
-	f := start(t, records.Seed{})
-	assert.Equal(t, http.StatusRequestEntityTooLarge, f.post("/api/seed", strings.Repeat(" ", 64<<20+1)).Status)
 }

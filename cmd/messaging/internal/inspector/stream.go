@@ -16,20 +16,14 @@ const (
 	streamWriteTimeout = 10 * time.Second
 )
 
-// streamMessage is what a page needs to know whether it is up to date: the number of the latest request, the epoch of the
+// message is what a page needs to know whether it is up to date: the number of the latest request, the epoch of the
 // history, and the numbers beside the names of the sections, with the end of the outage or null.
-type streamMessage struct {
-	Last   int            `json:"last"`
-	Epoch  string         `json:"epoch"`
-	Counts map[string]any `json:"counts"`
-}
-
-func (in *Inspector) newStreamMessage(last int) streamMessage {
+func (in *Inspector) message(last int) map[string]any {
 	counts := map[string]any{"outage_until": in.outageUntil()}
 	for _, section := range view.Sections(in.box) {
 		counts[section.Name] = section.Count
 	}
-	return streamMessage{last, in.box.History.Epoch(), counts}
+	return map[string]any{"last": last, "epoch": in.box.History.Epoch(), "counts": counts}
 }
 
 // stream sends the state of the sandbox as server-sent events: at once, and after each change. A slow client delays no other,
@@ -47,7 +41,7 @@ func (in *Inspector) stream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for {
 		state := in.box.History.State() // before the message, so that no change is missed
-		message, _ := json.Marshal(in.newStreamMessage(state.Last))
+		message, _ := json.Marshal(in.message(state.Last))
 		if write("data: "+string(message)+"\n\n") != nil {
 			return
 		}

@@ -1,10 +1,14 @@
+// Package guard protects a server on this machine from what other sites make a browser do,
+// and from everybody who does not know its token.
 package guard
 
 import (
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -44,7 +48,7 @@ type Config struct {
 // other sites make a browser send, and paths that climb.
 func Pages(cfg Config, next http.Handler) http.Handler {
 	if cfg.Token != "" {
-		next = newDoor(cfg.Address, cfg.Token).wrap(next)
+		next = door(cfg.Address, cfg.Token, next)
 	}
 	return checkHost(cfg.Address, cfg.AllowHosts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -78,4 +82,85 @@ func isForeign(r *http.Request) bool {
 func isLink(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" &&
 		r.URL.RawQuery == "" && !r.URL.ForceQuery && r.Header.Get("Origin") == ""
+}
+
+// checkHost refuses a request unless its Host is one of these, with the port of the
+// listener: a loopback name, the address that the connection was made to, or one of names. A
+// name can have another port, which a container may publish. Without the check, a website
+// whose name resolves to such an address could read and send with its visitor's browser.
+func checkHost(address net.Addr, names []string, next http.Handler) http.Handler {
+	_, port, _ := net.SplitHostPort(address.String())
+	allowed := func(r *http.Request) bool {
+		host, requested, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host, requested = strings.Trim(r.Host, "[]"), "80"
+		}
+		if requested == port && (isLoopback(host) || host == localHost(r)) {
+			return true
+		}
+		return slices.ContainsFunc(names, func(name string) bool {
+			if _, _, err := net.SplitHostPort(name); err != nil {
+				name = net.JoinHostPort(strings.Trim(name, "[]"), port)
+			}
+			return strings.EqualFold(name, net.JoinHostPort(host, requested))
+		})
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !allowed(r) {
+			Refuse(w, http.StatusMisdirectedRequest, "this host name is not served here; --allow-host adds a name")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isLoopback(host string) bool {
+	return host == "127.0.0.1" || strings.EqualFold(host, "localhost") || host == "::1"
+}
+
+// localHost returns the address of this end of the connection. A name cannot be rebound to
+// it, because it is no name.
+func localHost(r *http.Request) string {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return ""
+	}
+	host, _, _ := net.SplitHostPort(local.String())
+	return host
+}
+
+const (
+	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; " +
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	// previewPolicy allows the styles of an email, and nothing that has to be fetched.
+	previewPolicy = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; base-uri 'none'; " +
+		"form-action 'none'; frame-ancestors 'self'"
+)
+
+// LockPreview sets the policy of an email, and reports whether the request comes from the
+// frame of its page: if it was opened directly, a click on a link would leave the machine.
+func LockPreview(w http.ResponseWriter, r *http.Request) bool {
+	setPolicy(w.Header(), previewPolicy)
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	return r.Header.Get("Sec-Fetch-Dest") == "iframe"
+}
+
+func setPolicy(h http.Header, policy string) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer, the Origin of a form would be null
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("X-DNS-Prefetch-Control", "off")
+	h.Set("Cache-Control", "no-store")
+}
+
+// Refuse responds with an error as JSON.
+func Refuse(w http.ResponseWriter, status int, message string) {
+	setPolicy(w.Header(), pagePolicy)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)                            // for people who read the response in a terminal
+	_ = encoder.Encode(map[string]string{"error": message}) // the client may have disconnected
 }

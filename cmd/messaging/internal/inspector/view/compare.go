@@ -1,8 +1,7 @@
 package view
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
@@ -18,9 +18,7 @@ type comparison struct {
 	Number   int
 	With     int    // what was asked for, or 0
 	Previous int    // what it is compared with, or 0
-	Which    string // why it is that one, if nobody has asked for it
 	Lines    []part // the class is "add", "del", "skip" or ""
-	Alike    string // says that the requests do not differ, or only in how they are written
 	TooLong  bool
 }
 
@@ -28,15 +26,13 @@ type comparison struct {
 // the previous one like it.
 func compare(store *history.Store, e *history.Entry, with int) comparison {
 	view := comparison{Number: e.Number, With: with}
-	other, which := other(store, e, with)
+	other := other(store, e, with)
 	if other == nil {
 		return view
 	}
-	view.Previous, view.Which = other.Number, which
-	for _, body := range [][]byte{e.Request.Body, other.Request.Body, e.ResponseBody, other.ResponseBody} {
-		view.TooLong = view.TooLong || len(body) > maxShown
-	}
-	if view.TooLong {
+	view.Previous = other.Number
+	longest := max(len(e.Request.Body), len(other.Request.Body), len(e.ResponseBody), len(other.ResponseBody))
+	if view.TooLong = longest > maxShown; view.TooLong {
 		return view
 	}
 	unified := string(diff.Diff("", []byte(exchangeText(other)), "", []byte(exchangeText(e))))
@@ -49,39 +45,20 @@ func compare(store *history.Store, e *history.Entry, with int) comparison {
 			view.Lines = append(view.Lines, part{"skip", ""})
 		}
 	}
-	switch {
-	case len(view.Lines) > 0:
-	case bytes.Equal(e.Request.Body, other.Request.Body):
-		view.Alike = "The requests are identical."
-	default:
-		view.Alike = "The bodies differ only in white space or in the order of keys."
-	}
 	return view
 }
 
-// other returns the request to compare with, and why it is that one.
-func other(store *history.Store, e *history.Entry, with int) (other *history.Entry, which string) {
-	for _, choice := range []struct {
-		number int
-		which  string
-	}{{with, ""}, {e.ReplayOf, ", which it repeats"}, {e.DuplicateOf, ", of which it may be a duplicate"}} {
-		if choice.number > 0 {
-			other, _ = store.Get(choice.number)
-			return other, choice.which
-		}
+// other returns the request to compare with, or nil.
+func other(store *history.Store, e *history.Entry, with int) *history.Entry {
+	if number := cmp.Or(with, e.ReplayOf, e.DuplicateOf); number > 0 {
+		other, _ := store.Get(number)
+		return other
 	}
-	for _, like := range []struct {
-		which string
-		is    func(*history.Entry) bool
-	}{
-		{", the previous one with the same title", func(o *history.Entry) bool { return o.Op == e.Op && title(o) == title(e) }},
-		{", the previous one of the same operation", func(o *history.Entry) bool { return e.Op != "" && o.Op == e.Op }},
-	} {
-		if found, _ := store.Find(history.Query{}.And(like.is), e.Number, 1); len(found) > 0 {
-			return found[0], like.which
-		}
+	isLike := func(o *history.Entry) bool { return o.Op == e.Op && e.Op != "" }
+	if found, _ := store.Find(history.Query{}.And(isLike), e.Number, 1); len(found) > 0 {
+		return found[0]
 	}
-	return nil, ""
+	return nil
 }
 
 // exchangeText returns a request as text: how it was sent, what it came to, its query and its body, and its response.
@@ -103,16 +80,10 @@ func requestText(e *history.Entry) string {
 // sorted, since their order means nothing, there are no commas, so that a new last member changes no other line, and a text
 // of several lines is shown as lines.
 func bodyText(body []byte) string {
-	text := validText(body)
-	_, isJSON := jsonLines(body, nil) // or it is too long or too deep
+	text, isJSON := validText(body), jsonLines(body, nil) != nil // or it is too long or too deep
 	if isJSON {
-		var value any
-		decoder := json.NewDecoder(bytes.NewReader(body))
-		decoder.UseNumber()
-		_ = decoder.Decode(&value) // it is valid
-		var indented bytes.Buffer
-		_ = json.Indent(&indented, encode(value), "", "  ")
-		text = indented.String()
+		value, _ := strictjson.Value(body) // it is valid
+		text = encode(value, "  ")
 	}
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -21,14 +22,11 @@ import (
 type Detail struct {
 	*history.Entry
 	Title, Sub string
-	Tags       []Tag
+	Tag        Tag
 	Notes      []note
 	Facts      []fact
 	Outcome    outcomeView
-	Attempts   []Row  // of a call, in their order, if there are several
-	Again      string // which of them the request is
 	Tabs       []tab
-	Actions    []tab // what is done with the request, beside the tabs
 	Tab        string
 	View       any    // what the tab shows
 	Large      string // the size of a message of which only the beginning is read, or ""
@@ -41,6 +39,7 @@ type tab struct {
 	Count       int
 	Href        string
 	Current     bool
+	Action      bool // whether it is what is done with the request, beside the others
 
 	view func() any
 }
@@ -55,60 +54,45 @@ type fact struct {
 func NewDetail(box *sandbox.Sandbox, e *history.Entry, query url.Values) *Detail {
 	path := fmt.Sprintf("/requests/%d", e.Number)
 	urlOf := func(tab string) string { return path + QueryString("q", query.Get("q"), "tab", tab) }
-	d := &Detail{Entry: e, Title: title(e), Tags: append([]Tag{OutcomeTag(e)}, replayTag(e)...), Outcome: newOutcome(e),
+	d := &Detail{Entry: e, Title: title(e), Tag: OutcomeTag(e), Outcome: newOutcome(e),
 		Sub: subtitle(e), Notes: notesOf(e, path, urlOf("exchange"))}
-	d.Attempts, d.Again = attemptsOf(box.History, e)
 	email, push := e.Broadcast()
 	d.Facts = factsOf(box, e, email, push)
 	if email != nil && len(email.Message) > maxMail {
 		d.Large = words.Size(len(email.Message))
 	}
-	d.Tabs = viewTabs(box, e, email, push)
-	d.Actions = actionTabs(box, e, query)
-	d.Tab = d.Tabs[0].Name
-	isSelected := func(t tab) bool { return t.Name == query.Get("tab") }
-	if slices.ContainsFunc(d.Tabs, isSelected) || slices.ContainsFunc(d.Actions, isSelected) {
-		d.Tab = query.Get("tab")
+	d.Tabs = tabsOf(box, e, email, push, query)
+	current := max(0, slices.IndexFunc(d.Tabs, func(t tab) bool { return t.Name == query.Get("tab") }))
+	for i := range d.Tabs {
+		d.Tabs[i].Href, d.Tabs[i].Current = urlOf(d.Tabs[i].Name), i == current
 	}
-	for _, list := range [][]tab{d.Tabs, d.Actions} {
-		for i := range list {
-			if list[i].Href = urlOf(list[i].Name); list[i].Name == d.Tab {
-				list[i].Current, d.View = true, list[i].view()
-			}
-		}
-	}
+	d.Tab, d.View = d.Tabs[current].Name, d.Tabs[current].view()
 	return d
 }
 
-// subtitle returns the line below the title.
+// subtitle returns the line below the title, which does not repeat it.
 func subtitle(e *history.Entry) string {
-	what, to := operation(e), ""
-	switch {
-	case what != title(e):
-	case e.Op == "":
+	what := e.Request.Method + " " + e.Request.Path
+	switch title(e) {
+	case what:
 		what = ""
+	case operation(e):
 	default:
-		what = e.Request.Method + " " + e.Request.Path
+		what = operation(e)
 	}
-	switch {
-	case e.Kind == history.Trigger:
-		to = prefixed("For ", strings.Join(e.Names, ""))
-	case e.Op == service.SendEmailBroadcast.Name, e.Op == service.SendPushBroadcast.Name:
-		to = prefixed("To ", recipients(e))
-	}
-	return joined(to, what, "request "+words.Thousands(e.Number), words.Recent(e.At)+e.At.Format(".000"), took(e.Took))
+	return joined(about(e), what, "request "+words.Thousands(e.Number), words.Recent(e.At)+e.At.Format(".000"), took(e.Took))
 }
 
-// viewTabs returns the tabs that show what was sent.
-func viewTabs(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast, push *fake.PushBroadcast) (list []tab) {
+// tabsOf returns the tabs that show what was sent, and those of what is done with a request.
+func tabsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast, push *fake.PushBroadcast, query url.Values) (list []tab) {
 	add := func(name, label string, count int, view func() any) {
 		list = append(list, tab{Name: name, Label: label, Count: count, view: view})
 	}
 	if email != nil {
 		head := MailHead(email.Message)
 		check := mail.Check(head, len(email.Message))
-		add("preview", "Preview", 0, func() any { return newPreview(e.Number, email.Message) })
-		add("source", "Source", 0, func() any { return newSource(email.Message) })
+		add("preview", "Preview", 0, func() any { return preview{e.Number, mail.IsHTML(head), mail.IsFixed(head), mail.RemoteImages(head)} })
+		add("source", "Source", 0, func() any { return Snippet{"Message as it was sent", cut(email.Message)} })
 		add("text", "Text", 0, func() any { return cut(mail.Text(head)) })
 		add("check", "Check", len(check), func() any { return check })
 	}
@@ -122,48 +106,30 @@ func viewTabs(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast
 		sent := parameters(e, box.Records)
 		add("parameters", "Parameters", len(sent), func() any { return sent })
 	}
-	return append(list, tab{Name: "exchange", Label: "Request", Rest: " & response", view: func() any { return newExchange(e) }})
-}
-
-// actionTabs returns the tabs of what is done with a request.
-func actionTabs(box *sandbox.Sandbox, e *history.Entry, query url.Values) []tab {
-	with, _ := strconv.Atoi(query.Get("with")) // what is not a number is the previous request
-	list := []tab{{Name: "diff", Label: "Compare", view: func() any { return compare(box.History, e, with) }},
-		{Name: "copy", Label: "Copy", view: func() any {
-			return newCopies(e)
-		}}}
-	if e.Op != "" {
-		list = append(list, tab{Name: "replay", Label: "Replay", view: func() any { return newReplay(e) }})
+	list = append(list, tab{Name: "exchange", Label: "Request", Rest: " & response", view: func() any { return newExchange(e) }})
+	views, op := len(list), service.Named(e.Op)
+	add("diff", "Compare", 0, func() any {
+		with, _ := strconv.Atoi(query.Get("with")) // what is not a number is the previous request
+		return compare(box.History, e, with)
+	})
+	add("copy", "Copy", 0, func() any {
+		snippets := []Snippet{{"curl", copies.Curl(e.Request, bodyPath(e))}}
+		if op != nil && !op.IsRead() {
+			snippets = append(snippets, Snippet{"Go", copies.Go(e.Op, e.Request.Body)})
+		}
+		return snippets
+	})
+	if op != nil {
+		add("replay", "Replay", 0, func() any { return newReplay(e) })
 	}
-	return list
-}
-
-func newCopies(e *history.Entry) []Snippet {
-	list := []Snippet{{"curl", copies.Curl(e.Request, bodyPath(e))}}
-	if op := service.Named(e.Op); op != nil && !op.IsRead() {
-		list = append(list, Snippet{"Go", copies.Go(e.Op, e.Request.Body)})
+	for i := views; i < len(list); i++ {
+		list[i].Action = true
 	}
 	return list
 }
 
 // bodyPath is the path of the whole body of a request.
 func bodyPath(e *history.Entry) string { return fmt.Sprintf("/api/requests/%d/body", e.Number) }
-
-// attemptsOf returns the attempts of the call of a request, in their order, and which of them
-// it is. There are none if there is one.
-func attemptsOf(store *history.Store, e *history.Entry) (list []Row, again string) {
-	earlier, later := store.Attempts(e), store.Later(e)
-	if len(earlier)+len(later) == 0 {
-		return nil, ""
-	}
-	slices.Reverse(earlier)
-	for _, each := range slices.Concat(earlier, []*history.Entry{e}, later) {
-		row := NewRow(each)
-		row.Current = each == e
-		list = append(list, row)
-	}
-	return list, fmt.Sprintf("Looks like attempt %s of %s:", words.Thousands(e.Attempt), words.Thousands(e.Attempt+len(later)))
-}
 
 // factsOf returns what stands beside the view.
 func factsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast, push *fake.PushBroadcast) (list []fact) {
@@ -188,19 +154,17 @@ func factsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast,
 		add("WhatsApp template", "", push.WhatsAppTemplateID)
 	}
 	add("Sent by", "", e.Request.Header.Get("User-Agent"))
-	add("Customers", "", changes(e))
 	if event, ok := box.Records.All(records.Events).Find(func(r records.Record) bool { return r.ID() == e.EventID }); ok {
 		add("Event", fmt.Sprintf("/events/%d", event.Number), event.Texts()[0])
 	}
 	if e.Op == service.TriggerEvent.Name {
 		switch {
 		case len(e.Changes) > 0:
-			add("Customer", fmt.Sprintf("/customers/%d", e.Changes[0].Number), customerName(e.Changes[0]))
+			add("Customer", fmt.Sprintf("/customers/%d", e.Changes[0].Number), cmp.Or(e.Changes[0].Email, e.Changes[0].CustomerID))
 		case len(e.Names) > 0:
 			add("Customer", "/"+QueryString("q", recipientSearch(e.Names[0])), e.Names[0])
 		}
 	}
-	add("Fault", "", kindName(e.Fault))
 	return list
 }
 
@@ -209,18 +173,6 @@ func schedule(s *fake.Schedule) []string {
 		return []string{"immediately"}
 	}
 	return []string{s.Date, s.Timezone, "recorded now, not when it is due"}
-}
-
-// changes returns how many customers a request created or updated.
-func changes(e *history.Entry) string {
-	var parts []string
-	if e.Created > 0 {
-		parts = append(parts, words.Thousands(e.Created)+" created")
-	}
-	if e.Updated > 0 {
-		parts = append(parts, words.Thousands(e.Updated)+" updated")
-	}
-	return strings.Join(parts, ", ")
 }
 
 // Unshown returns how many customers the request created or updated that are not shown.

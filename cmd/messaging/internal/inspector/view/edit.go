@@ -36,21 +36,21 @@ func isEditable(e *history.Entry) bool {
 }
 
 // textsOf returns the subject and the message of a broadcast, since nobody can edit HTML within a string of JSON. It returns
-// nil if one of them is not a text that a form can hold.
+// nil if one of them is not a text that a form can hold, whose line ends are those of the form.
 func textsOf(e *history.Entry) map[string]string {
 	op := service.Named(e.Op)
-	var members map[string]json.RawMessage
+	var members map[string]any
 	if op != service.SendEmailBroadcast && op != service.SendPushBroadcast || !isEditable(e) ||
 		json.Unmarshal(e.Request.Body, &members) != nil {
 		return nil
 	}
 	texts := make(map[string]string)
-	for name, unfit := range map[string]string{"subject": "\r\n\x00", "message": "\x00"} {
-		var text *string
-		if json.Unmarshal(members[name], &text) != nil || text == nil || strings.ContainsAny(*text, unfit) {
+	for name, unfit := range map[string]string{"subject": "\r\n\x00", "message": "\r\x00"} {
+		text, ok := members[name].(string)
+		if !ok || strings.ContainsAny(text, unfit) {
 			return nil
 		}
-		texts[name] = *text
+		texts[name] = text
 	}
 	return texts
 }
@@ -58,42 +58,35 @@ func textsOf(e *history.Entry) map[string]string {
 // EditedBody returns the body of a form: the whole one, or the recorded one with other texts. It is nil if the form has none
 // of them, or has not changed them. It reports false if the texts cannot be edited alone.
 func EditedBody(e *history.Entry, form url.Values) (body []byte, ok bool) {
+	// a form sends CR LF whatever it was filled with
+	typed := func(name string) string { return strings.ReplaceAll(form.Get(name), "\r\n", "\n") }
 	if form.Has("body") {
-		return []byte(withLineEnds(string(e.Request.Body), form.Get("body"))), true
+		return []byte(typed("body")), true
 	}
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(e.Request.Body, &members) // or there are no texts
 	texts, changed := textsOf(e), false
 	for _, name := range []string{"subject", "message"} {
-		edited := withLineEnds(texts[name], form.Get(name))
 		switch {
 		case !form.Has(name):
 		case texts == nil:
 			return nil, false
-		case edited != texts[name]:
-			members[name], changed = encode(edited), true
+		case typed(name) != texts[name]:
+			members[name], changed = []byte(encode(typed(name), "")), true
 		}
 	}
 	if !changed {
 		return nil, true
 	}
-	return encode(members), true
-}
-
-// withLineEnds returns a text of a form with the line ends of the original: a form sends CR LF
-// whatever it was filled with.
-func withLineEnds(original, text string) string {
-	if strings.Contains(original, "\r\n") {
-		return text
-	}
-	return strings.ReplaceAll(text, "\r\n", "\n")
+	return []byte(encode(members, "")), true
 }
 
 // encode returns JSON that people can read: markup is not escaped.
-func encode(value any) []byte {
-	var b bytes.Buffer
+func encode(value any, indent string) string {
+	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
 	_ = encoder.Encode(value) // a text, or what was read from JSON
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
@@ -22,33 +21,27 @@ type List struct {
 	ListURL string // of the page
 	Newer   string // URL of the first page, on a later one
 	Older   string // URL of the next page
-}
 
-// around is where the page begins that has a number in its middle.
-func around(number int) int { return number + PageSize/2 }
+	suffix string // of the addresses of its items
+}
 
 // NewList returns the page of the requests before a number that match. Without a number, it
 // is the first one if that has the selected request, or else the page around it.
 func NewList(store *history.Store, query string, q history.Query, before, selected int) List {
 	grouped := store.Grouped(q)
-	entries, more := store.Find(grouped, before, PageSize)
-	if selected > 0 && before == 0 && len(entries) > 0 && entries[len(entries)-1].Number > selected {
-		before = around(selected)
-		entries, more = store.Find(grouped, before, PageSize)
-	}
-	oldest := 0
-	if more {
-		oldest = entries[len(entries)-1].Number
-	}
-	l := newList("/", query, before, oldest)
+	find := func(before int) ([]*history.Entry, bool) { return store.Find(grouped, before, PageSize) }
+	entries, l := newList("/", query, before, selected, find, func(e *history.Entry) int { return e.Number })
 	if query != "" {
-		l.Matches = MatchCount(store.Count(q))
+		l.Matches = words.Count(store.Count(q), "request")
 	}
-	l.Rows = NewRows(store, entries, grouped, QueryString("q", query, "before", positive(before)))
-	for i, row := range l.Rows {
-		l.Rows[i].Current = row.isOf(selected)
+	l.Rows = NewRows(store, entries, grouped, l.suffix)
+	for i := range l.Rows {
+		row := &l.Rows[i]
+		row.Current = row.Number == selected
 		for k := range row.Attempts {
-			row.Attempts[k].Current = row.Attempts[k].Number == selected
+			if row.Attempts[k].Number == selected {
+				row.Attempts[k].Current, row.Current = true, true
+			}
 		}
 	}
 	return l
@@ -56,52 +49,38 @@ func NewList(store *history.Store, query string, q history.Query, before, select
 
 // NewRecordList returns the page of the records before a number that match, in the same way.
 func NewRecordList(kind *records.Kind, all records.Records, query string, before, selected int) (l List, first *records.Record) {
-	found, more := all.Search(search.Terms(query), before, PageSize)
-	if selected > 0 && before == 0 && len(found) > 0 && found[len(found)-1].Number > selected {
-		before = around(selected)
-		found, more = all.Search(search.Terms(query), before, PageSize)
+	find := func(before int) ([]records.Record, bool) {
+		found, more := all.Search(search.Terms(query), before, PageSize)
+		return found, more
 	}
-	oldest := 0
-	if more {
-		oldest = found[len(found)-1].Number
-	}
-	l = newList("/"+kind.Name, query, before, oldest)
+	found, l := newList("/"+kind.Name, query, before, selected, find, func(r records.Record) int { return r.Number })
 	if selected == 0 && len(found) > 0 {
 		first, selected = &found[0], found[0].Number
 	}
 	for _, record := range found {
-		href := fmt.Sprintf("/%s/%d%s", kind.Name, record.Number, QueryString("q", query, "before", positive(before)))
+		href := fmt.Sprintf("/%s/%d%s", kind.Name, record.Number, l.suffix)
 		texts := record.Texts()
 		l.Links = append(l.Links, link{texts[0], texts[1], record.Side(), href, record.Number == selected})
 	}
 	return l, first
 }
 
-// newList returns a page of a list that begins before a number, and whose last one is not the oldest unless that is 0.
-func newList(path, query string, before, oldest int) List {
-	l := List{Path: path, ListURL: path + QueryString("q", query, "before", positive(before))}
+// newList finds the items of a page of a list, newest first.
+func newList[T any](path, query string, before, selected int, find func(before int) ([]T, bool), number func(T) int) ([]T, List) {
+	found, more := find(before)
+	if selected > 0 && before == 0 && len(found) > 0 && number(found[len(found)-1]) > selected {
+		before = selected + PageSize/2
+		found, more = find(before)
+	}
+	l := List{Path: path, suffix: QueryString("q", query, "before", before)}
+	l.ListURL = path + l.suffix
 	if before > 0 {
 		l.Newer = path + QueryString("q", query)
 	}
-	if oldest > 0 {
-		l.Older = path + QueryString("q", query, "before", strconv.Itoa(oldest))
+	if more {
+		l.Older = path + QueryString("q", query, "before", number(found[len(found)-1]))
 	}
-	return l
-}
-
-func positive(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
-// MatchCount writes how many requests a search has.
-func MatchCount(n int) string {
-	if n == 1 {
-		return "1 match"
-	}
-	return words.Thousands(n) + " matches"
+	return found, l
 }
 
 // NewRows returns the rows of requests, each with the same ones before that look like its

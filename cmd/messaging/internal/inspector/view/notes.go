@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
@@ -13,33 +15,21 @@ import (
 type note struct {
 	Class, Text string
 	Href, More  string // a link and its text
-	// Problems follow the text, each with a link to its line, and Left is how many others there are.
-	Problems []problem
-	Left     int
 }
-
-// problem is what is wrong with a value of a request.
-type problem struct{ Path, Text, Href string }
-
-// maxProblems is how many problems a note has.
-const maxProblems = 20
 
 // notesOf are the remarks above the tabs of a page.
 func notesOf(e *history.Entry, path, exchangeTab string) (list []note) {
 	add := func(class, text string) { list = append(list, note{Class: class, Text: text}) }
-	if class, text := faultNote(e); text != "" {
-		add(class, text)
-	}
-	if text := refusalNote(e); text != "" {
-		add("bad", text)
+	if e.Fault != "" {
+		add("unknown", faultNote(e))
+	} else if reason := reason(e); reason != "" && (e.Op != "" || findings.RightOperation(e) == "") { // or a rule says it
+		add("bad", capitalized(reason)+".")
 	}
 	for _, n := range e.Notes() {
-		found := note{Class: "warn", Text: n.Text}
+		found := note{Class: ruleTag(n.Code).Class, Text: n.Text}
 		switch n.Code {
 		case "sdk_refuses": // the outcome says it
 			continue
-		case "foreign_key", "key_header", "wrong_path":
-			found.Class = "bad"
 		case "duplicate":
 			found.Href, found.More = compareURL(path, e.DuplicateOf), "Compare them"
 		case "email_check":
@@ -55,68 +45,76 @@ func notesOf(e *history.Entry, path, exchangeTab string) (list []note) {
 			Href: compareURL(path, e.ReplayOf), More: "Compare them"})
 	}
 	if len(e.Problems) > 0 {
-		list = append(list, problemsNote(e, exchangeTab))
+		list = append(list, note{"bad", words.Count(len(e.Problems), "problem") + ":", exchangeTab + "#at-" + sortedKeys(e.Problems)[0],
+			firstProblem(e)})
 	}
 	return list
 }
 
 func compareURL(path string, with int) string { return fmt.Sprintf("%s?tab=diff&with=%d", path, with) }
 
-// faultNote says what a fault did to the request.
-func faultNote(e *history.Entry) (class, text string) {
-	hides := e.Fault == "answer_lost" || e.Fault == "malformed" || e.Fault == "slow"
+// faultNote says what a fault did to the response, and whether the request was carried out.
+func faultNote(e *history.Entry) string {
+	text, hides := map[string]string{"answer_lost": "A fault closed the connection before the response.",
+		"malformed": "A fault replaced the response.", "slow": "A fault delayed the response."}[e.Fault]
 	switch {
-	case e.Fault == "":
-		return "", ""
-	case hides && e.Kind == "" && !e.IsRead():
-		return "unknown", "The request was refused, and nothing was done. A fault hid that from the caller."
-	case e.Fault == "answer_lost" && e.IsRead():
-		return "unknown", "A fault closed the connection before the response."
-	case e.Fault == "answer_lost":
-		return "unknown", "A fault closed the connection after the request was carried out. The caller cannot tell."
-	case e.Fault == "slow" && e.Status == 0:
-		return "unknown", "A fault delayed the request until the connection was closed. It was carried out."
-	case e.Fault == "malformed":
-		return "unknown", "A fault replaced the response. The request was carried out."
-	case e.Fault == "slow":
-		return "warn", "A fault delayed the response."
+	case !hides:
+		return "A fault made this response. The request was not carried out."
+	case e.IsRead():
+		return text
+	case e.Kind == "":
+		return text + " The request was refused, and nothing was done."
 	default:
-		return OutcomeTag(e).Class, "A fault made this response. The request was not carried out."
+		return text + " The request was carried out."
 	}
 }
 
-// refusalNote says why a request was refused, if neither its problems nor its key do.
-func refusalNote(e *history.Entry) string {
+// OutcomeTag returns what the SDK reports, in a word.
+func OutcomeTag(e *history.Entry) Tag {
 	switch {
-	case e.Fault != "" || e.Status < 400 || e.LacksKey() || len(e.Problems) > 0:
-		return ""
-	case e.Op == "":
-		if findings.RightOperation(e) != "" {
-			return "" // which the rule says
-		}
-		return "No operation has this method and path; /openapi.json lists them."
-	case e.Status == http.StatusBadRequest:
-		return capitalized(bodyProblem(e.Request.Body)) + "."
+	case e.Delivery == messaging.DeliveryAccepted:
+		return Tag{"ok", "accepted"}
+	case e.Delivery == messaging.DeliveryRejected:
+		return Tag{"bad", fmt.Sprintf("%d rejected", e.Status)}
+	case e.Status < 300: // no response, or one that says nothing although its status does
+		return Tag{"unknown", "unknown"}
 	default:
-		return ""
+		return Tag{"unknown", fmt.Sprintf("%d unknown", e.Status)}
 	}
 }
 
-// problemsNote says what the problems of a request are, and leads to where they are marked.
-func problemsNote(e *history.Entry, exchangeTab string) note {
-	n := note{Class: "bad"}
-	for _, path := range sortedKeys(e.Problems) {
-		for _, text := range e.Problems[path] {
-			if n.Left++; n.Left <= maxProblems {
-				n.Problems = append(n.Problems, problem{path, text, exchangeTab + "#at-" + path})
-			}
-		}
+// deliveryTag returns a delivery, as JSON has it, as a tag.
+func deliveryTag(name string) Tag {
+	class := map[string]string{"accepted": "ok", "unknown": "unknown", "rejected": "bad"}[name]
+	return Tag{class, spaced(name)}
+}
+
+// outcomeView is what package messaging reports to the caller.
+type outcomeView struct {
+	Heading  string
+	Tag      Tag
+	Error    string
+	WhatToDo string
+}
+
+// nextSteps say what to do after an error.
+var nextSteps = map[messaging.NextStep]string{
+	messaging.NextNone: "Nothing: it was carried out, although the response cannot be read.",
+	messaging.NextRetry: "It can be sent again. The client does that by itself, unless it would have to wait for more than 30 s; " +
+		"the caller sees the error of the last attempt.",
+	messaging.NextFixRequest: "Fix the request: nothing was done.",
+	messaging.NextFixSetup:   "Fix the setup, such as the API key, the base URL or the path: this cannot succeed before.",
+	messaging.NextCheck:      "Check before you send it again: it may have been carried out. The client does not repeat it.",
+}
+
+func newOutcome(e *history.Entry) outcomeView {
+	if err := findings.Refusal(e); err != nil {
+		return outcomeView{"The Go SDK would not have sent this", Tag{"warn", messaging.DeliveryOf(err).String()}, err.Error(),
+			"The service carried it out, because it came from another program, from Send or Do, or from a client without validation."}
 	}
-	where := "request"
-	if e.IsRead() {
-		where = "query"
+	view := outcomeView{Heading: "What the Go SDK returns, with default options", Tag: deliveryTag(e.Delivery.String())}
+	if err := outcome.Of(e.Exchange); err != nil {
+		view.Error, view.WhatToDo = err.Error(), nextSteps[messaging.NextStepOf(err)]
 	}
-	n.Text = fmt.Sprintf("%s in the %s: ", words.Count(len(e.Problems), "problem"), where)
-	n.Left -= len(n.Problems)
-	return n
+	return view
 }

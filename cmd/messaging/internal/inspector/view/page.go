@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
-	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -19,6 +17,8 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
@@ -33,29 +33,30 @@ var templates = sync.OnceValue(func() *template.Template {
 })
 
 var functions = template.FuncMap{
-	"took":      took,
-	"show":      show,
-	"thousands": words.Thousands,
-	"plural":    words.Count,
-	"date":      words.Time,
-	"clock":     words.Clock,
-	"left": func(until time.Time) string {
-		return fmt.Sprintf("%.0f s", math.Ceil(max(0, time.Until(until).Seconds())))
-	},
+	"took":        took,
+	"show":        visible.Prose,
+	"thousands":   words.Thousands,
+	"plural":      words.Count,
+	"date":        words.Time,
+	"clock":       words.Clock,
 	"zone":        func() string { return time.Now().Format("MST") },
 	"recordNames": records.Names,
 	"searchKeys":  func() []history.Term { return history.Keys },
 	"delivery":    deliveryTag,
 	"expect":      func(f fake.Fault) string { return sandbox.Expect(f, "") },
+	"chip":        newChip,
+	"term":        func(key, value string) string { return search.Term{Text: key + ":" + value}.String() },
 	"capitalized": capitalized,
 	"join":        strings.Join,
 	"add":         func(a, b int) int { return a + b },
-	"customer":    customerName,
 	"tag":         func(class, text string) Tag { return Tag{class, text} },
 	"snippet":     func(label, text string) Snippet { return Snippet{label, text} },
-	"kind":        kindName,
-	"describe":    describeFault,
-	"which":       describeRequests,
+	"spaced":      spaced,
+	"kinds":       func() []string { return fake.FaultKinds },
+	"operations":  service.Served,
+	"presets":     func() []sandbox.Preset { return sandbox.Presets },
+	"shell":       copies.ShellQuote,
+	"duration":    func(d fake.Duration) string { return time.Duration(d).String() },
 }
 
 // Page is what every page shows.
@@ -133,34 +134,5 @@ func (p *Page) Write(w http.ResponseWriter, name string) error {
 // ListPath returns the path of the list that the page searches.
 func (p *Page) ListPath() string { return cmp.Or(p.Path, "/") }
 
-// Chips returns the filters, where there is something to filter.
-func (p *Page) Chips() []chipGroup {
-	if p.State.Requests == 0 {
-		return nil
-	}
-	return newChips(p.Query, p.box.History.Keys())
-}
-
-// Suggestions returns the terms that the search field offers. Lists of records take only words.
-func (p *Page) Suggestions() []string {
-	if p.Origin != "" {
-		return nil
-	}
-	return suggestions(p.box.History.Keys())
-}
-
-// Setup returns what points a program at the sandbox.
-func (p *Page) Setup() Snippet {
-	return Snippet{"Point a program at the sandbox", "export MESSAGING_BASE_URL=" + p.BaseURL +
-		"\nexport MESSAGING_API_KEY=" + p.APIKey + "\nexport MESSAGING_SANDBOX_URL=" + p.SandboxURL}
-}
-
-// FirstRequest returns a command that sends an email.
-func (p *Page) FirstRequest() Snippet {
-	return Snippet{"Or send an email from a shell", postCode(p.BaseURL+service.SendEmailBroadcast.Path,
-		copies.ShellQuote("X-Authorization: "+p.APIKey), `{
-    "sender_email": "news@acme.test", "sender_name": "Acme", "email": "news@acme.test",
-    "subject": "We have moved", "message": "<h1>We have moved</h1><p>See you there.</p>",
-    "message_type": "announcement", "schedule_type": "send-now",
-    "recipients": {"type": "customer", "customers": [{"email": "ada@example.com"}]}}`)}
-}
+// Keys returns the keys of a search, with the values that the page offers.
+func (p *Page) Keys() []history.Term { return p.box.History.Keys() }

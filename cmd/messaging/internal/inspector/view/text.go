@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 // Tag is an outcome in words. Its class gives it its color.
@@ -25,17 +22,8 @@ type Snippet struct{ Label, Text string }
 // many rows a table shows.
 const maxShown, maxRows = 256 << 10, 500
 
-// hiddenMark is how visible.Prose writes a character that nobody can see.
-var hiddenMark = regexp.MustCompile(`‹U\+[0-9A-F]+›`)
-
-// show makes the hidden characters of a text visible. Their marks read from left to right
-// within a text that reads from right to left, too.
-func show(text string) string {
-	return hiddenMark.ReplaceAllString(visible.Prose(text), "\u2066$0\u2069")
-}
-
-// quote returns a JSON string with an escape for each character that nobody sees.
-func quote(s string) string { return visible.JSON(s, visible.HiddenInProse) }
+// spaced returns a name of JSON as people write it.
+func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
@@ -67,25 +55,20 @@ func validText[T string | []byte](text T) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-func firstRows[T any](list []T) []T { return list[:min(len(list), maxRows)] }
-
+// took writes a duration to the millisecond, or to the microsecond if it is shorter than one.
 func took(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return fmt.Sprintf("%d µs", d.Microseconds())
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	default:
-		return fmt.Sprintf("%.1f s", d.Seconds())
+	if d < time.Millisecond {
+		return d.Truncate(time.Microsecond).String()
 	}
+	return d.Truncate(time.Millisecond).String()
 }
 
-// QueryString returns the query of a URL without empty values.
-func QueryString(namesAndValues ...string) string {
+// QueryString returns the query of a URL without values that are "" or 0.
+func QueryString(namesAndValues ...any) string {
 	var parts []string
 	for i := 0; i < len(namesAndValues); i += 2 {
-		if value := namesAndValues[i+1]; value != "" {
-			parts = append(parts, namesAndValues[i]+"="+template.URLQueryEscaper(value))
+		if name, value := namesAndValues[i], namesAndValues[i+1]; value != "" && value != 0 {
+			parts = append(parts, fmt.Sprintf("%v=%s", name, template.URLQueryEscaper(value)))
 		}
 	}
 	return prefixed("?", strings.Join(parts, "&"))
