@@ -109,21 +109,6 @@ to leave them out, write in gen.json:
 	assert.NotContains(t, content(t, "events.json"), "lost")
 }
 
-func TestNamesThatMeetNeedALine(t *testing.T) {
-	inAnEmptyFolder(t)
-	place(t, "events.json", `{"events": [{"name": "order-lost", "parameters": []}, {"name": "order lost", "parameters": []}]}`)
-	r := gen(t, "--package", "events")
-	assert.Equal(t, result{3, "", `messaging-gen: event "order-lost" needs the name OrderLost, like event "order lost"
-write in gen.json, with names of your choice:
-"rename": {
-  "order-lost": "OrderLost2"
-}
-`}, r)
-	place(t, "gen.json", `{"rename": {"order-lost": "OrderGone"}}`)
-	require.Equal(t, 0, gen(t, "--package", "events").code)
-	assert.Contains(t, content(t, "events.gen.go"), "type OrderGone struct")
-}
-
 func TestForeignFileIsNotReplaced(t *testing.T) {
 	inAnEmptyFolder(t)
 	require.Equal(t, 0, gen(t, "pull").code)

@@ -44,10 +44,3 @@ func TestPullReportsEveryDefinitionThatIsUnusable(t *testing.T) {
 	require.Len(t, list, 1, "an event that is listed twice with one id is one event")
 	assert.Equal(t, "B", list[0].Name)
 }
-
-func TestPullReportsAListThatCannotBeRead(t *testing.T) {
-	service := messagingtest.NewServer(t)
-	service.Fail("", 1, messagingtest.Status(401))
-	_, err := Pull(t.Context(), service.Client(), nil)
-	assert.ErrorIs(t, err, messaging.ErrUnauthorized)
-}

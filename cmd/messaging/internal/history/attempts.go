@@ -3,7 +3,6 @@ package history
 import (
 	"hash/maphash"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/messaging-go/messaging/internal/fake"
@@ -70,12 +69,8 @@ func (s *Store) link(e *Entry) {
 // isRetry reports whether an entry looks like the next attempt of the same call. A call is of one client, and each test sends
 // what others send too.
 func isRetry(e, previous *Entry) bool {
-	if previous.Mark != e.Mark || previous.Request.Header.Get("User-Agent") != e.Request.Header.Get("User-Agent") ||
-		previous.Attempt == maxAttempts || e.At.Sub(previous.At.Add(previous.Took)) > maxWait || !previous.retried {
-		return false
-	}
-	after, err := strconv.Atoi(previous.ResponseHeader.Get("Retry-After"))
-	return err != nil || time.Duration(after)*time.Second <= maxWait
+	return previous.retried && previous.Attempt < maxAttempts && e.At.Sub(previous.At.Add(previous.Took)) <= maxWait &&
+		previous.Mark == e.Mark && previous.Request.Header.Get("User-Agent") == e.Request.Header.Get("User-Agent")
 }
 
 // Grouped returns a query that matches only the last of those attempts of a call that q

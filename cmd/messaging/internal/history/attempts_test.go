@@ -81,7 +81,6 @@ func TestTheSameRequestsAfterFailuresAreOneGroup(t *testing.T) {
 }
 
 func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
-	wait := func(e *fake.Exchange) { e.ResponseHeader = http.Header{"Retry-After": {"40"}} }
 	for name, test := range map[string]struct {
 		sends []*fake.Exchange
 		want  int
@@ -91,7 +90,6 @@ func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
 		"a send that is not retried": {[]*fake.Exchange{send(502, 0), send(200, time.Second)}, 1},
 		"an invalid request":         {[]*fake.Exchange{send(422, 0), send(422, time.Second)}, 1},
 		"a later call":               {[]*fake.Exchange{send(429, 0), send(200, time.Minute)}, 1},
-		"a long Retry-After":         {[]*fake.Exchange{send(429, 0, wait), send(200, time.Second)}, 1},
 		"after a mark":               {[]*fake.Exchange{send(429, 0), nil, send(200, time.Second)}, 1},
 	} {
 		_, last := stored(100, test.sends...)

@@ -36,7 +36,15 @@ type Entry struct {
 	EventID, EventName string
 	// Parameters is how many the event has that was created.
 	Parameters int
-	Audience
+	// Names are the addresses of the first customers that the request names, even if it was not carried out, or else what else
+	// names them. Named is how many there are. Those of a segment are not known.
+	Names []string
+	Named int
+	// Everyone reports whether a broadcast is for all customers.
+	Everyone bool
+	// Segments are the first segments of a broadcast, and SegmentCount is how many there are.
+	Segments     []string
+	SegmentCount int
 	// Changes are the first customers that the request created or updated.
 	Changes          []Change
 	Created, Updated int
@@ -70,19 +78,6 @@ type Note struct {
 // Codes are the codes of the rules, for searches.
 var Codes = []string{"foreign_key", "key_header", "skipped", "duplicate", "name_as_id", "wrong_path", "sdk_refuses", "unknown_parameter",
 	"wrong_type", "empty_value", "no_variable", "email_check"}
-
-// Audience is whom a request names, even if it was not carried out.
-type Audience struct {
-	// Names are the addresses of the first customers, or else what else names them.
-	Names []string
-	// Named is how many customers there are. Those of a segment are not known.
-	Named int
-	// Everyone reports whether a broadcast is for all customers.
-	Everyone bool
-	// Segments are the first segments of a broadcast, and SegmentCount is how many there are.
-	Segments     []string
-	SegmentCount int
-}
 
 // Change is a customer that a request created or updated.
 type Change struct {

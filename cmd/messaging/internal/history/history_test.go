@@ -130,8 +130,8 @@ func TestAnEntryKeepsWhatARowShowsAndReadsTheRestAgain(t *testing.T) {
 	refused, _ := s.Get(2)
 	for _, e := range []*history.Entry{sent, refused} {
 		assert.Equal(t, strings.Repeat("é", 250), e.Subject, "its beginning")
-		assert.Equal(t, history.Audience{Names: []string{"c-1", "c-1", "c-1", "c-1", "c-1"}, Named: 601,
-			Segments: []string{"vip", "new"}, SegmentCount: 2}, e.Audience)
+		assert.Equal(t, []any{[]string{"c-1", "c-1", "c-1", "c-1", "c-1"}, 601, []string{"vip", "new"}, 2},
+			[]any{e.Names, e.Named, e.Segments, e.SegmentCount})
 	}
 	assert.Len(t, sent.Changes, history.MaxChanges)
 	assert.Equal(t, []int{2, 599}, []int{sent.Created, sent.Updated})

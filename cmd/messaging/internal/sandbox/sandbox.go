@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -41,33 +42,29 @@ type Config struct {
 // Sandbox is the service on a port, with its records and its history. It is safe for
 // concurrent use.
 type Sandbox struct {
+	Config
 	History *history.Store
 	Records *records.Store
-	// Started is when the sandbox was started, and SeedName the name of its seed.
-	Started  time.Time
-	SeedName string
-	// StartID tells this start from others.
-	StartID string
+	Started time.Time
 
 	service *fake.Server
-	seed    records.Seed
 	port    *port
 	failed  chan error
 }
 
 // Start starts a sandbox. The caller must call Close.
 func Start(cfg Config) (*Sandbox, error) {
-	b := &Sandbox{History: history.New(cfg.Keep, cfg.KeepBytes), Started: time.Now(), SeedName: cfg.SeedName,
-		StartID: cfg.StartID, seed: cfg.Seed, failed: make(chan error, 1)}
-	if b.StartID == "" {
-		b.StartID = b.History.Boot
-	}
+	b := &Sandbox{Config: cfg, History: history.New(cfg.Keep, cfg.KeepBytes), Started: time.Now(), failed: make(chan error, 1)}
+	b.StartID = cmp.Or(b.StartID, b.History.Boot)
 	b.service = fake.New(fake.Config{Key: cfg.Key, Identifier: cfg.Identifier, NoHistory: true, MaxRecords: cfg.MaxRecords,
 		Observe: b.observe})
 	b.Records = records.NewStore(b.service)
-	b.History.EventName = b.eventName
+	b.History.EventName = func(id string) string {
+		event, _ := b.service.Event(id)
+		return event.Name
+	}
 	b.History.Notes = func(e *history.Entry) []history.Note { return findings.Of(e, b.Records) }
-	b.Records.Reset(cfg.Seed)
+	b.Records.Reset(b.Seed)
 	b.port = newPort(cfg.Listener, cfg.Wrap(b.service), b.fail, b.History.Touch)
 	return b, nil
 }
@@ -78,17 +75,8 @@ func (b *Sandbox) observe(e *fake.Exchange) {
 	b.History.Add(e)
 }
 
-// eventName returns the name of the event with the id, or "".
-func (b *Sandbox) eventName(id string) string {
-	event, _ := b.Records.Event(id)
-	return event.Name
-}
-
 // Addr returns the address of the service.
 func (b *Sandbox) Addr() string { return b.port.address }
-
-// URL returns the base URL of the service.
-func (b *Sandbox) URL() string { return "http://" + b.Addr() }
 
 // APIKey returns the API key of the service. It is not a secret.
 func (b *Sandbox) APIKey() string { return b.service.APIKey() }
@@ -118,7 +106,7 @@ func (b *Sandbox) Reset(what string) error {
 	case "all":
 		b.port.endOutage()
 		b.service.RemoveRules()
-		b.Records.Reset(b.seed)
+		b.Records.Reset(b.Seed)
 		b.History.Clear()
 	case "history":
 		b.History.Clear()
