@@ -152,7 +152,7 @@ func open(t *testing.T) (*outbox.Outbox[outbox.SQLTx], Lookup) {
 	t.Setenv(ledger.Variable, "")
 	address, err := ledger.Find(path)
 	require.NoError(t, err)
-	opened, err := address.Create(t.Context())
+	opened, err := address.Open(t.Context(), true)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, opened.Close()) })
 	o, err := outbox.New(opened.Store, messagingtest.NewServer(t).Client())

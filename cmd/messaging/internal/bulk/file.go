@@ -75,25 +75,17 @@ func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 	}
 }
 
-// refusal returns the problem with a row that does not have exactly one recipient, or that
-// the guard refuses.
+// refusal returns the problem with a row that the guard refuses.
 func (f *File) refusal(ctx context.Context, row rows.Row, item outbox.Item) error {
-	err := oneRecipient(ctx, item.Prepared)
-	if err == nil && f.Guard != nil {
-		err = f.Guard(ctx, item.Prepared)
+	if f.Guard == nil {
+		return nil
 	}
-	if err != nil {
-		text := err.Error()
-		if _, why, named := strings.Cut(text, ": "); named { // after the name of the guard
-			text = why
-		}
-		return &rows.Problem{Line: row.Line, Text: "is refused: " + text}
+	if err := f.Guard(ctx, item.Prepared); err != nil {
+		_, why, _ := strings.Cut(err.Error(), ": ") // after the name of the guard
+		return &rows.Problem{Line: row.Line, Text: "is refused: " + why}
 	}
 	return nil
 }
-
-// oneRecipient refuses a row with a value that may stand for several recipients.
-var oneRecipient = messaging.MaxRecipients(1)
 
 // Imported counts what an import did. Present are the rows that were there before, and
 // repeated ones.

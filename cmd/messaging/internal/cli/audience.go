@@ -3,14 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
@@ -42,6 +40,7 @@ func (f *audienceFlags) add(cmd *cobra.Command) {
 	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not show")
 	cmd.MarkFlagsMutuallyExclusive("to-customers", "segments", "all-customers")
 	cmd.MarkFlagsOneRequired("to-customers", "segments", "all-customers")
+	cmd.MarkFlagsMutuallyExclusive("segments", "max-recipients") // which cannot limit what is not counted
 }
 
 // extraRecipients are recipients outside of the audience, in one field.
@@ -64,11 +63,9 @@ type audience struct {
 // read reads the audience. An audience that is missing or empty is an error: it never means
 // everyone.
 func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
-	set := cmd.Flags()
-	if err := f.check(set); err != nil {
-		return nil, err
-	}
-	switch {
+	switch set := cmd.Flags(); {
+	case set.Changed("max-recipients") && f.max < 1:
+		return nil, exit.With(exit.Usage, "--max-recipients must be at least 1")
 	case f.everyone:
 		return &audience{to: messaging.AllCustomers(), uncheckable: "the list of all customers"}, nil
 	case set.Changed("segments"):
@@ -91,30 +88,11 @@ func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
 		parts: words.Count(len(list.Customers), "customer") + " of " + titleOf(f.customers)}, nil
 }
 
-// check returns an error unless the other flags are about the audience.
-func (f *audienceFlags) check(set *pflag.FlagSet) error {
-	switch {
-	case set.Changed("max-recipients") && set.Changed("segments"):
-		return exit.With(exit.Usage, "--max-recipients cannot limit --segments, whose size is unknown; nothing was sent")
-	case set.Changed("max-recipients") && f.max < 1:
-		return exit.With(exit.Usage, "--max-recipients must be at least 1")
-	case set.Changed("segments") && !f.unknownCount:
-		return exit.With(exit.Usage, "the size of a segment is unknown: the service does not show it; "+
+func (f *audienceFlags) readSegments() (*audience, error) {
+	if !f.unknownCount {
+		return nil, exit.With(exit.Usage, "the size of a segment is unknown: the service does not show it; "+
 			"to send to segments, pass --allow-unknown-count")
 	}
-	return errors.Join(needs(set, "allow-unknown-count", "segments"), needs(set, "skip-bad-rows", "to-customers"),
-		needs(set, "delimiter", "to-customers"))
-}
-
-// needs returns an error if a flag is given without another, whose meaning it changes.
-func needs(set *pflag.FlagSet, flag, other string) error {
-	if set.Changed(flag) && !set.Changed(other) {
-		return exit.With(exit.Usage, "--%s has no effect without --%s", flag, other)
-	}
-	return nil
-}
-
-func (f *audienceFlags) readSegments() (*audience, error) {
 	var ids []string
 	for id := range strings.SplitSeq(f.segments, ",") {
 		id = strings.TrimSpace(id)

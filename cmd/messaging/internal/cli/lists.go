@@ -273,6 +273,6 @@ path begins with a slash and is already escaped; a query can follow it.`,
 			if err != nil {
 				return err
 			}
-			return s.printer.JSON(response.Data)
+			return s.printer.Object(response.Data)
 		})
 }

@@ -101,7 +101,7 @@ func (l *ledgerFlag) open(ctx context.Context) (*box, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, err := address.Open(ctx)
+	opened, err := address.Open(ctx, false)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/bulk"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
@@ -170,7 +171,7 @@ func keysFrom(column string) string {
 	if column == "" {
 		return "without --key-column"
 	}
-	return "with --key-column " + quoteIfNeeded(column)
+	return "with --key-column " + copies.ShellQuote(column)
 }
 
 // file returns the file to import, without its content.
@@ -278,7 +279,7 @@ func (flags *importFlags) badRows(p *bulk.Plan) string {
 
 // add adds the rows to the outbox.
 func (flags *importFlags) add(ctx context.Context, file *bulk.File, plan *bulk.Plan) error {
-	opened, err := flags.address.Create(ctx)
+	opened, err := flags.address.Open(ctx, true)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,16 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +24,6 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger/ledgertest"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -111,7 +116,7 @@ func TestAKilledImportAndAKilledRunGoOnAndTriggerNoRowTwice(t *testing.T) {
 
 	kills = 0
 	for ; len(service.Triggers()) < rows/2; kills++ { // the last ones would wait until the claims of killed runs end
-		until := len(service.Triggers()) + 1 + rand.IntN(300)
+		until := len(service.Triggers()) + 1 + mathrand.IntN(300)
 		if killWhen(t, service, func() bool { return len(service.Triggers()) >= until },
 			"outbox", "run", "--ledger", db, "--until-empty") {
 			break
@@ -133,13 +138,39 @@ func TestAKilledImportAndAKilledRunGoOnAndTriggerNoRowTwice(t *testing.T) {
 	t.Logf("%d accepted, %d unclear or still claimed, %d triggered", accepted, open, len(triggered))
 }
 
+// postgresSchema returns the URL of a new schema on the Postgres server for tests. Without a
+// server, it skips the test.
+func postgresSchema(t *testing.T) string {
+	t.Helper()
+	server, err := url.Parse(cmp.Or(os.Getenv("MESSAGING_TEST_POSTGRES"), "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"))
+	require.NoError(t, err)
+	db, err := sql.Open("pgx", server.String())
+	require.NoError(t, err)
+	schema := "command_test_" + strings.ToLower(rand.Text())
+	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
+		require.Empty(t, os.Getenv("CI"), "no Postgres server for the tests: %v", err)
+		t.Skipf("no Postgres server for the tests: %v", err)
+	}
+	t.Cleanup(func() {
+		_, err := db.ExecContext(context.Background(), "DROP SCHEMA "+schema+" CASCADE")
+		assert.NoError(t, errors.Join(err, db.Close()))
+	})
+	query := server.Query()
+	query.Set("search_path", schema)
+	server.RawQuery = query.Encode()
+	return server.String()
+}
+
 func TestOutboxInPostgresIsFilledAndSentOnce(t *testing.T) {
-	t.Setenv(ledger.Variable, ledgertest.Postgres(t))
+	t.Setenv(ledger.Variable, postgresSchema(t))
 	service := demoService(t, time.Millisecond)
 	file := filepath.Join(t.TempDir(), "orders.csv")
 	require.NoError(t, os.WriteFile(file, []byte("email,order,shipped_at\n"+
 		"ada@example.com,A-1,2026-11-20T10:00:00Z\ngrace@example.com,A-2,2026-11-20T10:00:00Z\n"), 0o600))
 	command := []string{"outbox", "import", "--from", file, "--event", "order shipped", "--key-column", "order"}
+	var exited *exec.ExitError
+	require.ErrorAs(t, processFor(t, service, "outbox", "status").Run(), &exited)
+	assert.Equal(t, 2, exited.ExitCode(), "there is no outbox yet")
 	for range 2 {
 		digest := strings.TrimSpace(runProgram(t, service, append(command, "--dry-run")...))
 		runProgram(t, service, append(command, "--confirm", digest)...)
@@ -153,7 +184,6 @@ func TestOutboxInPostgresIsFilledAndSentOnce(t *testing.T) {
 	assert.Contains(t, runProgram(t, service, "outbox", "list"), "A-2")
 
 	other := messagingtest.NewServer(t)
-	var exited *exec.ExitError
 	require.ErrorAs(t, processFor(t, other, "outbox", "run", "--until-empty").Run(), &exited)
 	assert.Equal(t, 2, exited.ExitCode())
 }

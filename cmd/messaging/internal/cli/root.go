@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -42,7 +41,7 @@ func newRoot(s *settings) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "messaging",
 		Short:   "Work with a messaging and events service",
-		Version: version(),
+		Version: messaging.Version,
 		Example: `  messaging sandbox --seed demo                 # in another shell
   messaging -p sandbox doctor
   messaging -p sandbox customer list`,
@@ -76,15 +75,6 @@ func completeProfile(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 		names = append(config.Names(), names...)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// version returns the version of the module, and of the program if it was installed.
-func version() string {
-	text := messaging.Version
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		text += " (" + info.Main.Version + ")"
-	}
-	return text
 }
 
 // newTopics returns the texts of messaging help TOPIC.

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
@@ -89,7 +90,11 @@ func (s *settings) command(args ...string) string {
 	if s.profile != "" {
 		words = append(words, "-p", s.profile)
 	}
-	return quoted(append(words, args...))
+	words = append(words, args...)
+	for i, word := range words {
+		words[i] = copies.ShellQuote(word)
+	}
+	return strings.Join(words, " ")
 }
 
 // report writes an error, and returns the exit code for it. Output that is lost is an error, whatever the command made of it.
@@ -156,22 +161,4 @@ func recoverCode(code *int, stderr io.Writer) {
 	_, _ = stderr.Write(debug.Stack()) // there is nowhere else to report it
 	_, _ = fmt.Fprintln(stderr, "messaging: this is a bug of the program; the stack above shows where")
 	*code = int(endCode())
-}
-
-// quoted joins the words of a command for a POSIX shell.
-func quoted(words []string) string {
-	for i, word := range words {
-		words[i] = quoteIfNeeded(word)
-	}
-	return strings.Join(words, " ")
-}
-
-// quoteIfNeeded quotes an argument for a POSIX shell.
-func quoteIfNeeded(argument string) string {
-	if strings.ContainsFunc(argument, func(r rune) bool {
-		return !strings.ContainsRune("-_.:/=@,+", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
-		return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
-	}
-	return argument
 }

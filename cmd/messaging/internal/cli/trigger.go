@@ -86,20 +86,19 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 		return params, 0, exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
 	}
 	params.Values = make(map[string]any)
-	for _, text := range t.texts {
-		name, value, err := cutValue("-f", text, params.Values)
-		if err != nil {
-			return params, 0, err
-		}
+	for i, argument := range append(slices.Clone(t.texts), t.jsons...) {
+		name, value, found := strings.Cut(argument, "=")
+		_, twice := params.Values[name]
 		params.Values[name] = value
-	}
-	for _, text := range t.jsons {
-		name, value, err := cutValue("-F", text, params.Values)
-		if err != nil {
-			return params, 0, err
-		}
-		if params.Values[name], err = strictjson.Value([]byte(value)); err != nil {
-			return params, 0, exit.With(exit.Usage, "-F: the value of %q is not JSON; use -f for a text", name)
+		switch isJSON := i >= len(t.texts); {
+		case !found || name == "":
+			return params, 0, exit.With(exit.Usage, "-f and -F must be name=value, and not %q", argument)
+		case twice:
+			return params, 0, exit.With(exit.Usage, "the value of %q is given twice", name)
+		case isJSON:
+			if params.Values[name], err = strictjson.Value([]byte(value)); err != nil {
+				return params, 0, exit.With(exit.Usage, "-F: the value of %q is not JSON; use -f for a text", name)
+			}
 		}
 	}
 	if params.Email = t.email; t.email != "" {
@@ -128,18 +127,6 @@ func readTimes(params messaging.EventTriggerParams) {
 			params.Values[p.Name] = at.UTC().Format("2006-01-02T15:04:05Z")
 		}
 	}
-}
-
-// cutValue cuts an argument of -f or -F.
-func cutValue(flag, argument string, others map[string]any) (name, value string, err error) {
-	name, value, found := strings.Cut(argument, "=")
-	if !found || name == "" {
-		return "", "", exit.With(exit.Usage, "%s must be name=value, and not %q", flag, argument)
-	}
-	if _, twice := others[name]; twice {
-		return "", "", exit.With(exit.Usage, "%s: %q is given twice", flag, name)
-	}
-	return name, value, nil
 }
 
 func describeTrigger(plan *confirm.Plan, params messaging.EventTriggerParams) {

@@ -152,7 +152,7 @@ func ask(ctx context.Context, p *output.Printer, plan *Plan, question, answer st
 		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
 	}
 	defer tty.Close()
-	if !isTerminal(p.Err) {
+	if _, shown := output.Terminal(p.Err); !shown {
 		shown := *p
 		shown.Err = tty
 		err = plan.Show(&shown)

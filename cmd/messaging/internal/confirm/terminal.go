@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"io"
 	"os"
 
 	"golang.org/x/term"
@@ -31,12 +30,6 @@ func checkTerminal() error {
 		_ = tty.Close() // it was only opened
 	}
 	return err
-}
-
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // readLine reads a line, until ctx is done. The read itself cannot be interrupted on every

@@ -41,7 +41,7 @@ var Meanings = []struct {
 	{Unexpected, "unexpected",
 		"unexpected: a file or a port cannot be opened, a response cannot be read, or wait --count 0 found a request"},
 	{Usage, "usage", "usage: an invalid flag or argument, not confirmed, or refused before anything was sent"},
-	{Invalid, "invalid", "invalid: the content, a seed or a file of definitions, or the service refused it (400, 409, 422)"},
+	{Invalid, "invalid", "invalid content, seed or file of definitions, or the service refused it (400, 409, 422)"},
 	{Denied, "denied", "denied: there is no key, or the service refused it (401, 403)"},
 	{RateLimited, "rate_limited", "the service limits the rate"},
 	{NotFound, "not_found", "not found, or a wrong base URL; fault remove: there is no rule with this id"},

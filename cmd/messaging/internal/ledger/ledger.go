@@ -118,44 +118,25 @@ func (l *Ledger) hasTable(ctx context.Context, name string) (exists bool, err er
 	return exists, err
 }
 
-// Open opens an outbox that exists.
-func (a Address) Open(ctx context.Context) (*Ledger, error) {
+// Open opens an outbox. If there is none, it creates one, or returns an error.
+func (a Address) Open(ctx context.Context, create bool) (*Ledger, error) {
 	exists, err := a.Exists(ctx)
-	if err == nil && !exists {
+	if err == nil && !exists && !create {
 		err = exit.With(exit.Usage, "there is no outbox in %s; messaging outbox import creates one", a.Title())
 	}
 	if err != nil {
 		return nil, err
 	}
-	return a.open(ctx)
-}
-
-// Create opens an outbox, and creates it if there is none.
-func (a Address) Create(ctx context.Context) (*Ledger, error) {
-	exists, err := a.Exists(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !exists && a.path == "" { // opening a file creates it
-		l, err := a.connect()
-		if err == nil {
-			err = errors.Join(a.unreachable(postgres.Migrate(ctx, l.db)), l.db.Close())
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return a.open(ctx)
-}
-
-func (a Address) open(ctx context.Context) (*Ledger, error) {
 	l, err := a.connect()
 	if err != nil {
 		return nil, err
 	}
 	if l.isFile {
-		l.Store, err = sqlitefile.Open(ctx, a.path)
-	} else {
+		l.Store, err = sqlitefile.Open(ctx, a.path) // which creates it
+	} else if !exists {
+		err = postgres.Migrate(ctx, l.db)
+	}
+	if err == nil && !l.isFile {
 		l.Store, err = postgres.NewSQL(ctx, l.db)
 	}
 	if err != nil {

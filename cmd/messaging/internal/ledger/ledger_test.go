@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger/ledgertest"
 )
 
 func find(t *testing.T, path string) Address {
@@ -40,7 +39,7 @@ func TestADatabaseWithoutTablesIsNotAnOutboxYet(t *testing.T) {
 	exists, err := address.Exists(t.Context())
 	require.NoError(t, err)
 	assert.False(t, exists)
-	created, err := address.Create(t.Context())
+	created, err := address.Open(t.Context(), true)
 	require.NoError(t, err)
 	require.NoError(t, created.Close())
 }
@@ -50,24 +49,16 @@ func TestALedgerRemembersTheFirstServiceOnly(t *testing.T) {
 	exists, err := address.Exists(t.Context())
 	require.NoError(t, err)
 	require.False(t, exists)
-	_, err = address.Open(t.Context())
+	_, err = address.Open(t.Context(), false)
 	require.ErrorContains(t, err, "there is no outbox in ")
 	require.NoFileExists(t, address.path, "it must not be created by looking")
 
-	created, err := address.Create(t.Context())
+	created, err := address.Open(t.Context(), true)
 	require.NoError(t, err)
-	claimTwice(t, created)
-	require.NoError(t, created.Close())
-}
-
-var first = Source{Service: "api.example.com", Kind: "production", KeyColumn: "order"}
-
-// claimTwice claims an outbox for two services, of which it keeps the first.
-func claimTwice(t *testing.T, created *Ledger) {
-	t.Helper()
 	_, recorded, err := created.Source(t.Context())
 	require.NoError(t, err)
 	assert.False(t, recorded)
+	first := Source{Service: "api.example.com", Kind: "production", KeyColumn: "order"}
 	for _, source := range []Source{first, {Service: "other.example.com", Kind: "staging"}} {
 		require.NoError(t, created.Claim(t.Context(), source))
 	}
@@ -75,6 +66,7 @@ func claimTwice(t *testing.T, created *Ledger) {
 	require.NoError(t, err)
 	assert.True(t, recorded)
 	assert.Equal(t, first, found)
+	require.NoError(t, created.Close())
 }
 
 func TestAFileThatIsNoOutboxIsLeftAlone(t *testing.T) {
@@ -88,24 +80,12 @@ func TestAFileThatIsNoOutboxIsLeftAlone(t *testing.T) {
 	for _, path := range []string{text, shop} {
 		before, err := os.ReadFile(path)
 		require.NoError(t, err)
-		_, err = find(t, path).Create(t.Context())
+		_, err = find(t, path).Open(t.Context(), true)
 		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%v", err)
 		after, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Equal(t, before, after)
 	}
-}
-
-func TestALedgerInPostgresRemembersItsService(t *testing.T) {
-	t.Setenv(Variable, ledgertest.Postgres(t))
-	address, err := Find("")
-	require.NoError(t, err)
-	_, err = address.Open(t.Context())
-	require.ErrorContains(t, err, "there is no outbox in the database of "+Variable)
-	created, err := address.Create(t.Context())
-	require.NoError(t, err)
-	claimTwice(t, created)
-	assert.NoError(t, created.Close())
 }
 
 func TestAnErrorOfADatabaseDoesNotShowItsPassword(t *testing.T) {
@@ -118,7 +98,7 @@ func TestAnErrorOfADatabaseDoesNotShowItsPassword(t *testing.T) {
 		t.Setenv(Variable, database)
 		address, err := Find("")
 		require.NoError(t, err)
-		_, err = address.Open(t.Context())
+		_, err = address.Open(t.Context(), false)
 		assert.Equal(t, want, exit.CodeOf(err), "%v", err)
 		assert.ErrorContains(t, err, Variable)
 		assert.NotContains(t, err.Error(), "hunter2")

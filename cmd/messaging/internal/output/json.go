@@ -66,20 +66,6 @@ func (p *Printer) Object(v any) error {
 	return err
 }
 
-// JSON writes a response of the service, indented.
-func (p *Printer) JSON(data json.RawMessage) error {
-	text, err := encode(data)
-	if err != nil {
-		return err
-	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, []byte(text), "", "  "); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(p.Out, indented.String())
-	return err
-}
-
 // Picked returns the JSON of a value, with the fields of --json alone.
 func (p *Printer) Picked(v any) (string, error) {
 	text, err := encode(v)

@@ -52,8 +52,8 @@ func New(f Flags, out, err io.Writer) *Printer {
 	if f.JSON != "" && f.JSON != allFields {
 		p.fields = strings.Split(f.JSON, ",")
 	}
-	_, outTTY := terminal(out)
-	_, errTTY := terminal(err)
+	_, outTTY := Terminal(out)
+	_, errTTY := Terminal(err)
 	dumb := os.Getenv("TERM") == "dumb"
 	p.outTTY, p.errTTY = outTTY && !p.json, errTTY && !dumb // without animation
 	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
@@ -64,8 +64,8 @@ func New(f Flags, out, err io.Writer) *Printer {
 	return p
 }
 
-// terminal reports whether w is a terminal.
-func terminal(w io.Writer) (fd int, ok bool) {
+// Terminal reports whether w is a terminal.
+func Terminal(w io.Writer) (fd int, ok bool) {
 	if stdout, is := w.(*Stdout); is {
 		w = stdout.Writer
 	}
@@ -78,7 +78,7 @@ func terminal(w io.Writer) (fd int, ok bool) {
 
 // terminalWidth returns the width of a terminal, or 80.
 func terminalWidth(w io.Writer) int {
-	if fd, ok := terminal(w); ok {
+	if fd, ok := Terminal(w); ok {
 		if columns, _, err := term.GetSize(fd); err == nil && columns > 0 {
 			return columns
 		}

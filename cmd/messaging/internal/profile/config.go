@@ -55,12 +55,9 @@ func Read() (*Config, error) {
 		return config, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, exit.With(exit.Usage, "%w", err)
 	}
 	meta, err := toml.Decode(string(content), config)
-	if syntax := new(toml.ParseError); errors.As(err, syntax) {
-		return nil, exit.With(exit.Usage, "%s: line %d: %s", path, syntax.Position.Line, syntax.Message)
-	}
 	if err != nil {
 		return nil, exit.With(exit.Usage, "%s: %s", path, strings.TrimPrefix(err.Error(), "toml: "))
 	}
@@ -80,21 +77,17 @@ func (c *Config) Names() []string { return slices.Sorted(maps.Keys(c.Profiles)) 
 func readPrivate(path string, forbidden fs.FileMode, why string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, exit.With(exit.Usage, "%w", err)
+		return nil, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&forbidden != 0 {
+		err = fmt.Errorf("%s: %s", path, why)
+	}
 	if err != nil {
-		return nil, exit.With(exit.Usage, "%w", err)
+		return nil, err
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&forbidden != 0 {
-		return nil, exit.With(exit.Usage, "%s: %s", path, why)
-	}
-	content, err := io.ReadAll(file) // and not another file with this path
-	if err != nil {
-		return nil, exit.With(exit.Usage, "%w", err)
-	}
-	return content, nil
+	return io.ReadAll(file) // and not another file with this path
 }
 
 // Service returns the service of a profile in the file, without asking for its key.
@@ -113,17 +106,17 @@ func (c *Config) Service(name string) (*Service, error) {
 
 // service checks the profile. A key file is relative to the folder.
 func (p configProfile) service(name, folder string) (*Service, error) {
-	s := &Service{Name: name, BaseURL: p.BaseURL, Kind: p.Kind, Allow: p.Allow, MaxRecipients: defaultMaxRecipients}
+	s := &Service{Name: name, Kind: p.Kind, Allow: p.Allow, MaxRecipients: defaultMaxRecipients}
 	if s.Kind == "" {
 		s.Kind = Production
 	}
-	if err := s.checkURL(); err != nil {
+	if err := s.setURL(p.BaseURL); err != nil {
 		return nil, fmt.Errorf("base_url: %w", err)
 	}
 	switch {
 	case s.Kind != Production && s.Kind != Staging && s.Kind != Sandbox:
 		return nil, fmt.Errorf("kind %q must be production, staging or sandbox", p.Kind)
-	case s.Kind == Sandbox && !isLoopback(s.BaseURL):
+	case s.Kind == Sandbox && !isLoopback(s.url):
 		return nil, errors.New("kind is sandbox, but base_url is not a loopback address")
 	case p.MaxRecipients != nil && *p.MaxRecipients < 1:
 		return nil, errors.New("max_recipients must be at least 1")
@@ -198,7 +191,7 @@ func once(read func(context.Context) (string, error)) func(context.Context) (str
 func keyOfFile(path string) (string, error) {
 	content, err := readPrivate(path, 0o007, "every user can read it; run: chmod 640 "+path+", or use key_command, which needs no file")
 	if err != nil {
-		return "", err
+		return "", exit.With(exit.Usage, "%w", err)
 	}
 	key := strings.TrimSpace(string(content))
 	if key == "" {

@@ -66,6 +66,7 @@ type Service struct {
 	// Client calls the service, with its key, its rate and its allowed recipients.
 	Client *messaging.Client
 
+	url *url.URL
 	key func(context.Context) (string, error)
 }
 
@@ -127,11 +128,11 @@ func (s *Service) isAt(ctx context.Context, baseURL, key string) bool {
 
 // ofEnvironment returns the service that the environment names.
 func ofEnvironment(baseURL, key string) (*Service, error) {
-	s := &Service{BaseURL: baseURL, Kind: Production, KeySource: keyVariable, MaxRecipients: defaultMaxRecipients, key: fixed(key)}
-	if err := s.checkURL(); err != nil {
+	s := &Service{Kind: Production, KeySource: keyVariable, MaxRecipients: defaultMaxRecipients, key: fixed(key)}
+	if err := s.setURL(baseURL); err != nil {
 		return nil, exit.With(exit.Usage, "%s: %w", baseURLVariable, err)
 	}
-	if isLoopback(s.BaseURL) && strings.HasPrefix(key, KeyPrefix) { // it may be a tunnel to another service
+	if s.mayBeSandbox(key) { // a loopback address alone may be a tunnel to another service
 		s.Kind = Sandbox
 	}
 	if _, err := messaging.NewClient(baseURL, key); err != nil {
@@ -140,48 +141,45 @@ func ofEnvironment(baseURL, key string) (*Service, error) {
 	return s, nil
 }
 
-// checkURL checks the base URL, and sets the host.
-func (s *Service) checkURL() error {
-	parsed, err := url.Parse(s.BaseURL)
+// setURL checks the base URL, and sets it.
+func (s *Service) setURL(text string) error {
+	parsed, err := url.Parse(text)
 	if err != nil || parsed.Host == "" {
 		return errors.New("must be a URL such as https://api.example.com")
 	}
-	if parsed.Scheme == "http" && !isLoopback(s.BaseURL) {
+	if parsed.Scheme == "http" && !isLoopback(parsed) {
 		return errors.New("must be https, unless it is on this machine")
 	}
-	if _, err := messaging.NewClient(s.BaseURL, "not-the-key"); err != nil {
+	if _, err := messaging.NewClient(text, "not-the-key"); err != nil {
 		return err
 	}
-	s.BaseURL = strings.TrimSuffix(s.BaseURL, "/")
+	s.url, s.BaseURL = parsed, strings.TrimSuffix(text, "/")
 	s.Host = strings.ToLower(parsed.Host) + strings.TrimSuffix(parsed.EscapedPath(), "/")
 	return nil
 }
 
 // isLoopback reports whether a URL reaches this machine alone.
-func isLoopback(baseURL string) bool {
-	parsed, err := url.Parse(baseURL)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(parsed.Hostname())
-	return strings.EqualFold(parsed.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
+func isLoopback(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// mayBeSandbox reports whether the service may be a sandbox of this machine, by its address and its key.
+func (s *Service) mayBeSandbox(key string) bool {
+	return isLoopback(s.url) && strings.HasPrefix(key, KeyPrefix)
 }
 
 // Identity tells the service from every other one: it is its URL without the scheme, with one form of each host, so that
 // localhost and 127.0.0.1, or a default port that is given and one that is left out, are the same, and the start of a sandbox.
 func (s *Service) Identity() string {
-	parsed, err := url.Parse(s.BaseURL)
-	if err != nil {
-		return s.BaseURL
-	}
-	host := strings.ToLower(parsed.Hostname())
-	if isLoopback(s.BaseURL) {
+	host := strings.ToLower(s.url.Hostname())
+	if isLoopback(s.url) {
 		host = serviceHost
 	}
-	if port := parsed.Port(); port != "" && port != defaultPorts[parsed.Scheme] {
+	if port := s.url.Port(); port != "" && port != defaultPorts[s.url.Scheme] {
 		host = net.JoinHostPort(host, port)
 	}
-	identity := host + parsed.EscapedPath()
+	identity := host + strings.TrimSuffix(s.url.EscapedPath(), "/")
 	if s.StartID != "" {
 		identity += "#" + s.StartID
 	}
@@ -193,10 +191,10 @@ var defaultPorts = map[string]string{"https": "443", "http": "80"}
 
 // Title names the service for people.
 func (s *Service) Title() string {
-	if s.Name == "" {
+	switch s.Name {
+	case "":
 		return "environment (" + string(s.Kind) + ")"
-	}
-	if s.Name == string(s.Kind) {
+	case string(s.Kind):
 		return s.Name
 	}
 	return s.Name + " (" + string(s.Kind) + ")"
@@ -211,17 +209,12 @@ func (s *Service) Pin(ctx context.Context) error {
 	}
 	sum := sha256.Sum256([]byte("messaging account\n" + key))
 	s.Account = hex.EncodeToString(sum[:4])
-	if s.StartID == "" && isLoopback(s.BaseURL) && strings.HasPrefix(key, KeyPrefix) {
-		if running, err := ofSandbox(ctx); err == nil && running.isAt(ctx, running.BaseURL, key) && running.port() == s.port() {
+	if s.StartID == "" && s.mayBeSandbox(key) {
+		if running, err := ofSandbox(ctx); err == nil && running.isAt(ctx, running.BaseURL, key) && running.url.Port() == s.url.Port() {
 			s.StartID = running.StartID
 		}
 	}
 	return nil
-}
-
-func (s *Service) port() string {
-	_, port, _ := net.SplitHostPort(s.Host)
-	return port
 }
 
 // CheckAllowed returns a *messaging.GuardError if p could reach anyone whom the profile
@@ -248,7 +241,7 @@ func BuiltIn() *Service {
 // program on the port of the inspector cannot name another host.
 func ofSandbox(ctx context.Context) (*Service, error) {
 	box, err := Find("")
-	if err != nil || !strings.HasPrefix(box.URL, "http://") || !isLoopback(box.URL) {
+	if err != nil || box.url.Scheme != "http" || !isLoopback(box.url) {
 		return nil, exit.With(exit.Usage, "%s must be the http URL of an inspector on this machine, such as %s", URLVariable, DefaultURL)
 	}
 	found, err := box.Access(ctx)
@@ -258,8 +251,7 @@ func ofSandbox(ctx context.Context) (*Service, error) {
 	if port, err := strconv.ParseUint(found.Port, 10, 16); err != nil || port == 0 {
 		return nil, exit.With(exit.NotDone, "%s is not a sandbox", box.URL)
 	}
-	service := BuiltIn()
-	service.Host, service.StartID, service.key = net.JoinHostPort(serviceHost, found.Port), found.StartID, fixed(found.Key)
-	service.BaseURL = "http://" + service.Host
-	return service, nil
+	s := BuiltIn()
+	s.StartID, s.key = found.StartID, fixed(found.Key)
+	return s, s.setURL("http://" + net.JoinHostPort(serviceHost, found.Port))
 }

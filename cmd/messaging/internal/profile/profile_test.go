@@ -113,7 +113,7 @@ func TestABrokenConfigurationNamesItself(t *testing.T) {
 	assert.Empty(t, config.Names())
 	require.NoError(t, os.Mkdir(filepath.Dir(config.Path), 0o700))
 	for content, want := range map[string]string{
-		"[profiles.shop]\nbase_url = \n":                              ": line 2: ",
+		"[profiles.shop]\nbase_url = \n":                              ": line 2",
 		"[profiles.shop]\nbase-url = 'http://127.0.0.1'":              ": unknown key profiles.shop.base-url",
 		"[profiles.sandbox]\nbase_url = 'http://127.0.0.1'":           ": [profiles.sandbox]: the name is that of the built-in profile",
 		"[profiles.other]\nbase_url = 'http://127.0.0.1'":             `there is no profile "shop" in `,

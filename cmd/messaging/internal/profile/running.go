@@ -27,6 +27,7 @@ const (
 // Running is a running sandbox.
 type Running struct {
 	URL string // of the inspector
+	url *url.URL
 }
 
 // Find returns the sandbox whose inspector has a URL or, for "", that of the environment. The scheme can be left out.
@@ -35,10 +36,11 @@ func Find(inspector string) (*Running, error) {
 	if !strings.Contains(inspector, "://") {
 		inspector = "http://" + inspector
 	}
-	if parsed, err := url.Parse(inspector); err != nil || parsed.Hostname() == "" {
+	parsed, err := url.Parse(inspector)
+	if err != nil || parsed.Hostname() == "" {
 		return nil, exit.With(exit.Usage, "the URL of the sandbox: %q is not a URL", inspector)
 	}
-	return &Running{inspector}, nil
+	return &Running{inspector, parsed}, nil
 }
 
 // Access is what a sandbox reports of itself.
@@ -64,8 +66,7 @@ func (s *Running) Access(ctx context.Context) (found Access, err error) {
 
 // Service returns the URL of the service of a sandbox with that access.
 func (s *Running) Service(of Access) string {
-	inspector, _ := url.Parse(s.URL) // New has checked it
-	return "http://" + net.JoinHostPort(inspector.Hostname(), of.Port)
+	return "http://" + net.JoinHostPort(s.url.Hostname(), of.Port)
 }
 
 // client uses no proxy and follows no redirect. A wait takes a minute at most.
@@ -86,7 +87,7 @@ func (s *Running) Call(ctx context.Context, method, path string, value any) ([]b
 	}
 	request, err := http.NewRequestWithContext(ctx, method, s.URL+path, &body)
 	if err != nil {
-		return nil, exit.With(exit.Usage, "the URL of the sandbox: %q is not a URL", s.URL)
+		return nil, exit.With(exit.Usage, "%w", err)
 	}
 	if token := os.Getenv(TokenVariable); token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
