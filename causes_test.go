@@ -181,11 +181,12 @@ func causesBeforeTheCall() []cause {
 	}
 }
 
-// withKeySource returns a call of a client whose key source returns key and err.
+// withKeySource returns a call of a client whose key source returns key and err. Its
+// transport panics if a request reaches it.
 func withKeySource(key string, err error, perform scripted.Call) scripted.Call {
 	return func(ctx context.Context, _ *messaging.Client, opts ...messaging.RequestOption) error {
-		transport := &scripted.Transport{Scenes: []scripted.Scene{scripted.Responds(200, scripted.Success)}}
-		client, invalid := messaging.NewClient("https://api.example.com", "", messaging.WithHTTPClient(&http.Client{Transport: transport}),
+		client, invalid := messaging.NewClient("https://api.example.com", "",
+			messaging.WithHTTPClient(&http.Client{Transport: new(scripted.Transport)}),
 			messaging.WithKeySource(func(context.Context) (string, error) { return key, err }))
 		if invalid != nil {
 			return invalid

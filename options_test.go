@@ -171,25 +171,21 @@ func TestNewClientRefusesAnInvalidKey(t *testing.T) {
 func TestKeySourceWithAnInvalidKeySendsNothing(t *testing.T) {
 	for _, bad := range badKeys {
 		t.Run(bad.name, func(t *testing.T) {
-			g := scripted.NewGate(t, messaging.WithKeySource(func(context.Context) (string, error) { return bad.key, nil }))
-			err := gettingCustomer("42")(t.Context(), g.Client)
+			err := withKeySource(bad.key, nil, gettingCustomer("42"))(t.Context(), nil)
 			require.ErrorContains(t, err, "API key "+bad.problem)
 			assert.NotContains(t, err.Error(), canary)
 			assert.NotContains(t, err.Error(), "kkk")
 			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-			assert.Empty(t, g.Take())
 		})
 	}
 }
 
 func TestKeySourceWithoutAKeySendsNothing(t *testing.T) {
 	failure := errors.New("the vault is sealed")
-	g := scripted.NewGate(t, messaging.WithKeySource(func(context.Context) (string, error) { return canary, failure }))
-	err := gettingCustomer("42")(t.Context(), g.Client)
+	err := withKeySource(canary, failure, gettingCustomer("42"))(t.Context(), nil)
 	require.ErrorIs(t, err, failure)
 	assert.NotContains(t, err.Error(), canary)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-	assert.Empty(t, g.Take())
 }
 
 func TestNewClientAcceptsTheLongestKey(t *testing.T) {

@@ -85,8 +85,11 @@ func (e *rangeEnding) check(t *testing.T, kind scripted.List, err error) {
 	if e.is != nil {
 		assert.ErrorIs(t, err, e.is)
 	}
-	text := strings.ReplaceAll(e.text, "{rows}", kind.RowsPath())
-	assert.Contains(t, err.Error(), text)
+	rows := "data"
+	if kind.Nested {
+		rows = "data.data"
+	}
+	assert.Contains(t, err.Error(), strings.ReplaceAll(e.text, "{rows}", rows))
 	assert.True(t, strings.HasPrefix(err.Error(), kind.Name+": "), err.Error())
 	assert.NotContains(t, err.Error(), "http://", "no error quotes a URL")
 }

@@ -40,7 +40,11 @@ type invalidCall struct {
 func requireInvalidUnlessLifted(t *testing.T, calls []invalidCall) {
 	t.Helper()
 	for _, invalid := range calls {
-		t.Run(invalid.name, func(t *testing.T) { scripted.RequireInvalidUnlessLifted(t, invalid.call, invalid.problems) })
+		t.Run(invalid.name, func(t *testing.T) {
+			g := scripted.NewGate(t)
+			g.RequireInvalid(t, invalid.call, invalid.problems)
+			g.RequireSent(t, invalid.call, messaging.WithoutValidation())
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -15,6 +16,15 @@ import (
 	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
+// fieldProblems takes a field and its messages in turn. Bars separate several messages of
+// one field.
+func fieldProblems(fieldsAndMessages ...string) (all []messaging.FieldProblem) {
+	for pair := range slices.Chunk(fieldsAndMessages, 2) {
+		all = append(all, messaging.FieldProblem{Field: pair[0], Messages: strings.Split(pair[1], "|")})
+	}
+	return all
+}
+
 func TestErrorBodyShapes(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -24,104 +34,104 @@ func TestErrorBodyShapes(t *testing.T) {
 		fields  []messaging.FieldProblem
 	}{
 		{"message and a map of lists", `{"message":"Invalid.","errors":{"subject":["is required"],"email":["is taken","is too long"]}}`,
-			"", "Invalid.", scripted.FieldProblems("subject", "is required", "email", "is taken|is too long")},
+			"", "Invalid.", fieldProblems("subject", "is required", "email", "is taken|is too long")},
 		{"fields keep the order of the body", `{"errors":{"z":["1"],"a":["2"],"m":["3"]}}`, "",
-			"", scripted.FieldProblems("z", "1", "a", "2", "m", "3")},
+			"", fieldProblems("z", "1", "a", "2", "m", "3")},
 		{"keys may come in any order", `{"errors":{"subject":["is required"]},"code":"E42","message":"Invalid."}`, "E42", "Invalid.",
-			scripted.FieldProblems("subject", "is required")},
-		{"a map of texts", `{"errors":{"subject":"is required"}}`, "", "", scripted.FieldProblems("subject", "is required")},
+			fieldProblems("subject", "is required")},
+		{"a map of texts", `{"errors":{"subject":"is required"}}`, "", "", fieldProblems("subject", "is required")},
 		{"nested keys are kept to the letter", `{"errors":{"recipients.0.customers.1.email":["is invalid"]}}`, "", "",
-			scripted.FieldProblems("recipients.0.customers.1.email", "is invalid")},
+			fieldProblems("recipients.0.customers.1.email", "is invalid")},
 		{"nested objects become such keys", `{"errors":{"recipients":{"0":{"email":["is invalid"]}}}}`, "", "",
-			scripted.FieldProblems("recipients.0.email", "is invalid")},
+			fieldProblems("recipients.0.email", "is invalid")},
 		{"values that are objects with a message", `{"errors":{"email":{"message":"is taken","rule":"unique"}}}`, "", "",
-			scripted.FieldProblems("email", "is taken")},
+			fieldProblems("email", "is taken")},
 		{"lists of objects with a message", `{"errors":{"email":[{"message":"is taken"},{"message":"is too long"}]}}`, "", "",
-			scripted.FieldProblems("email", "is taken|is too long")},
+			fieldProblems("email", "is taken|is too long")},
 		{"a field that is named message", `{"message":"Invalid.","errors":{"message":["is required"]}}`, "", "Invalid.",
-			scripted.FieldProblems("message", "is required")},
+			fieldProblems("message", "is required")},
 
 		{"a list of objects with field and message",
 			`{"errors":[{"field":"subject","message":"is required"},{"field":"email","message":"is taken"}]}`,
-			"", "", scripted.FieldProblems("subject", "is required", "email", "is taken")},
+			"", "", fieldProblems("subject", "is required", "email", "is taken")},
 		{"a list of objects with a list of messages", `{"errors":[{"field":"a","message":["1","2"]},{"field":"b","messages":["3","4"]},` +
-			`{"field":"c","errors":["5","6"]}]}`, "", "", scripted.FieldProblems("a", "1|2", "b", "3|4", "c", "5|6")},
+			`{"field":"c","errors":["5","6"]}]}`, "", "", fieldProblems("a", "1|2", "b", "3|4", "c", "5|6")},
 		{"several objects about one field", `{"errors":[{"field":"email","message":"is taken"},{"field":"email","message":"is too long"}]}`, "",
-			"", scripted.FieldProblems("email", "is taken|is too long")},
+			"", fieldProblems("email", "is taken|is too long")},
 		{"a list of objects with path and msg", `{"errors":[{"path":"subject","msg":"is required"}]}`, "", "",
-			scripted.FieldProblems("subject", "is required")},
+			fieldProblems("subject", "is required")},
 		{"a list of objects with loc and msg", `[{"loc":["body","recipients",0,"email"],"msg":"is invalid"}]`, "", "",
-			scripted.FieldProblems("body.recipients.0.email", "is invalid")},
+			fieldProblems("body.recipients.0.email", "is invalid")},
 		{"the same within detail", `{"detail":[{"loc":["body","subject"],"msg":"is required"}]}`, "", "",
-			scripted.FieldProblems("body.subject", "is required")},
+			fieldProblems("body.subject", "is required")},
 		{"a list of objects with a source",
 			`{"errors":[{"status":"422","source":{"pointer":"/data/subject"},"title":"Invalid","detail":"is required"}]}`, "", "",
-			scripted.FieldProblems("/data/subject", "is required")},
+			fieldProblems("/data/subject", "is required")},
 		{"a list of objects with a list for a path", `{"errors":[{"path":["recipients",0,"email"],"message":"is invalid"}]}`, "",
-			"", scripted.FieldProblems("recipients.0.email", "is invalid")},
+			"", fieldProblems("recipients.0.email", "is invalid")},
 		{"every word for a field",
 			`{"violations":[{"name":"a","msg":"1"},{"param":"b","msg":"2"},{"property":"c","msg":"3"},{"attribute":"d","msg":"4"},{"pointer":"e",` +
 				`"msg":"5"},{"key":"f","msg":"6"},{"loc":"g","msg":"7"}]}`,
-			"", "", scripted.FieldProblems("a", "1", "b", "2", "c", "3", "d", "4", "e", "5", "f", "6", "g", "7")},
+			"", "", fieldProblems("a", "1", "b", "2", "c", "3", "d", "4", "e", "5", "f", "6", "g", "7")},
 		{"every word for a message",
 			`{"invalid_params":[{"field":"a","reason":"1"},{"field":"b","detail":"2"},{"field":"c","description":"3"},{"field":"d","error":"4"},` +
 				`{"field":"e","title":"5"}]}`,
-			"", "", scripted.FieldProblems("a", "1", "b", "2", "c", "3", "d", "4", "e", "5")},
+			"", "", fieldProblems("a", "1", "b", "2", "c", "3", "d", "4", "e", "5")},
 		{"values that are objects with a msg", `{"errors":{"email":{"msg":"is taken","location":"body"}}}`, "",
-			"", scripted.FieldProblems("email", "is taken")},
+			"", fieldProblems("email", "is taken")},
 		{"a list of objects with a parameter", `{"errors":[{"source":{"parameter":"per_page"},"detail":"is too large"}]}`, "",
-			"", scripted.FieldProblems("per_page", "is too large")},
+			"", fieldProblems("per_page", "is too large")},
 		{"lists of objects below a field", `{"errors":{"recipients":[{"field":"email","message":"is invalid"}]}}`, "",
-			"", scripted.FieldProblems("recipients.email", "is invalid")},
+			"", fieldProblems("recipients.email", "is invalid")},
 		{"errors of null beside fields", `{"errors":null,"fields":{"subject":["is required"]}}`, "", "",
-			scripted.FieldProblems("subject", "is required")},
+			fieldProblems("subject", "is required")},
 		{"a list of texts", `{"errors":["subject is required","email is taken"]}`, "", "subject is required; email is taken", nil},
 		{"a text", `{"errors":"subject is required"}`, "", "subject is required", nil},
 
 		{"error with message and fields", `{"error":{"code":"invalid","message":"Invalid.","fields":{"subject":["is required"]}}}`, "invalid",
-			"Invalid.", scripted.FieldProblems("subject", "is required")},
+			"Invalid.", fieldProblems("subject", "is required")},
 		{"error with message and errors", `{"error":{"message":"Invalid.","errors":[{"field":"subject","message":"is required"}]}}`, "",
-			"Invalid.", scripted.FieldProblems("subject", "is required")},
+			"Invalid.", fieldProblems("subject", "is required")},
 		{"error with message and details", `{"error":{"message":"Invalid.","details":{"subject":"is required"}}}`, "", "Invalid.",
-			scripted.FieldProblems("subject", "is required")},
+			fieldProblems("subject", "is required")},
 		{"error with details as a list of texts", `{"error":{"message":"Invalid.","details":["subject is required"]}}`,
 			"", "Invalid.; subject is required", nil},
 		{"error as a map of lists", `{"error":{"subject":["is required"],"message":["is too long"]}}`, "", "",
-			scripted.FieldProblems("subject", "is required", "message", "is too long")},
+			fieldProblems("subject", "is required", "message", "is too long")},
 		{"error as a text", `{"success":false,"error":"Invalid."}`, "", "Invalid.", nil},
 		{"error as a list of texts", `{"error":["Invalid.","Sorry."]}`, "", "Invalid.; Sorry.", nil},
 		{"error with message and what is no field", `{"error":{"type":"validation","message":"Invalid."}}`, "", "Invalid.", nil},
 		{"a code outside and inside", `{"code":"outer","error":{"code":"inner","message":"Invalid."}}`, "outer", "Invalid.", nil},
 		{"a message outside and inside", `{"message":"Outer.","error":{"message":"Inner."}}`, "", "Outer.", nil},
 		{"message beside error", `{"message":"Invalid.","error":{"subject":["is required"]}}`, "", "Invalid.",
-			scripted.FieldProblems("subject", "is required")},
+			fieldProblems("subject", "is required")},
 
 		{"data as a map of lists", `{"success":false,"data":{"subject":["is required"]}}`, "",
-			"", scripted.FieldProblems("subject", "is required")},
+			"", fieldProblems("subject", "is required")},
 		{"data with message and errors", `{"success":false,"data":{"message":"Invalid.","errors":{"subject":["is required"]}}}`, "", "Invalid.",
-			scripted.FieldProblems("subject", "is required")},
+			fieldProblems("subject", "is required")},
 		{"message beside data", `{"success":false,"message":"Invalid.","data":{"subject":["is required"]}}`, "", "Invalid.",
-			scripted.FieldProblems("subject", "is required")},
+			fieldProblems("subject", "is required")},
 		{"message beside data of null", `{"success":false,"message":"Invalid.","data":null}`, "", "Invalid.", nil},
 		{"message beside data of a list", `{"success":false,"message":"Invalid.","data":["draft"]}`, "", "Invalid.", nil},
 		{"data beside errors is no error", `{"errors":{"subject":["is required"]},"data":{"cc":["eve@example.com"]}}`, "", "",
-			scripted.FieldProblems("subject", "is required")},
+			fieldProblems("subject", "is required")},
 		{"a map of lists beside other members", `{"success":false,"state":"failed","subject":["is required"]}`, "", "",
-			scripted.FieldProblems("subject", "is required")},
+			fieldProblems("subject", "is required")},
 		{"the map of lists itself", `{"subject":["is required"],"message":["is too long"]}`, "",
-			"", scripted.FieldProblems("subject", "is required", "message", "is too long")},
+			"", fieldProblems("subject", "is required", "message", "is too long")},
 
 		{"problem+json", `{"type":"about:blank","title":"Unprocessable","status":422,"detail":"The subject is missing.","instance":"/1"}`, "",
 			"The subject is missing.", nil},
 		{"problem+json with nothing but a title", `{"type":"about:blank","title":"Unprocessable","status":422}`, "", "Unprocessable", nil},
 		{"problem+json with invalid-params", `{"title":"Invalid.","invalid-params":[{"name":"subject","reason":"is required"}]}`, "", "Invalid.",
-			scripted.FieldProblems("subject", "is required")},
+			fieldProblems("subject", "is required")},
 		{"an OAuth error", `{"error":"invalid_token","error_description":"The token has expired."}`, "", "The token has expired.; invalid_token",
 			nil},
 		{"a code by another name", `{"error_code":"E42","msg":"Invalid."}`, "E42", "Invalid.", nil},
 		{"a code that is a number", `{"code":1042,"message":"Invalid."}`, "1042", "Invalid.", nil},
 		{"a message that is a number", `{"message":42}`, "", "42", nil},
-		{"messages that are no texts", `{"errors":{"retries":[3,true,null]}}`, "", "", scripted.FieldProblems("retries", "3|true")},
+		{"messages that are no texts", `{"errors":{"retries":[3,true,null]}}`, "", "", fieldProblems("retries", "3|true")},
 
 		{"a text in quotes", `"Invalid."`, "", "Invalid.", nil},
 		{"a list of texts alone", `["Invalid.","Sorry."]`, "", "Invalid.; Sorry.", nil},
@@ -148,9 +158,9 @@ func TestErrorBodyShapes(t *testing.T) {
 		{"UTF-16", "\xff\xfe{\x00}\x00", "", "", nil},
 
 		{"JSON that breaks off keeps what came", `{"code":"E42","message":"Invalid.","errors":{"subject":["is required"],"email":["is ta`,
-			"E42", "Invalid.", scripted.FieldProblems("subject", "is required")},
+			"E42", "Invalid.", fieldProblems("subject", "is required")},
 		{"JSON that breaks off in a list", `{"errors":[{"field":"subject","message":"is required"},{"field":"em`, "", "",
-			scripted.FieldProblems("subject", "is required")},
+			fieldProblems("subject", "is required")},
 		{"JSON with a mistake keeps what came before", `{"message":"Invalid.", errors: {}}`, "", "Invalid.", nil},
 		{"deep nesting is given up", `{"message":"Invalid.","errors":` + strings.Repeat(`[`, 20_000), "", "Invalid.", nil},
 	}
@@ -185,7 +195,7 @@ func TestErrorBodyIsReadForEveryStatus(t *testing.T) {
 			require.ErrorAs(t, scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(status, body)), &answer)
 			assert.Equal(t, "E42", answer.Code)
 			assert.Equal(t, "No.", answer.Message)
-			assert.Equal(t, scripted.FieldProblems("subject", "is required"), answer.Fields)
+			assert.Equal(t, fieldProblems("subject", "is required"), answer.Fields)
 			assert.Equal(t, body, string(answer.Body))
 		})
 	}

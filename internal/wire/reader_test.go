@@ -489,6 +489,7 @@ var everyKindOfCall = map[string]func(*testing.T, *messaging.Client) error{
 
 func TestDecodeReportsUnknownDeliveryForAnInvalidResponse(t *testing.T) {
 	const notJSON = "the response is not valid JSON"
+	utf16 := strings.Join(strings.Split(`{"success":true,"data":null}`, ""), "\x00") + "\x00"
 	for _, row := range []struct{ name, body, problem string }{
 		{"a page of HTML", "<html><body>Bad gateway</body></html>", "the response is HTML or XML, not JSON"},
 		{"a page of HTML after a byte order mark and a blank line", "\uFEFF\n<html></html>", "the response is HTML or XML, not JSON"},
@@ -496,8 +497,8 @@ func TestDecodeReportsUnknownDeliveryForAnInvalidResponse(t *testing.T) {
 		{"an unfinished object", `{"success":true,"data":null`, notJSON},
 		{"an unfinished text", `{"success":true,"message":"Bro`, "message is not valid JSON"},
 		{"a bare word", `OK`, notJSON},
-		{"UTF-16", scripted.UTF16(`{"success":true,"data":null}`), notJSON},
-		{"UTF-16 without a byte order mark", scripted.UTF16(`{"success":true,"data":null}`)[2:], notJSON},
+		{"UTF-16", "\xFF\xFE" + utf16, notJSON},
+		{"UTF-16 without a byte order mark", utf16, notJSON},
 		{"two byte order marks", "\uFEFF\uFEFF" + `{"success":true,"data":null}`, notJSON},
 		{"a trailing comma", `{"success":true,"data":null,}`, notJSON},
 		{"a comment", `{/**/"success":true,"data":null}`, notJSON},

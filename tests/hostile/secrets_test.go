@@ -123,7 +123,7 @@ func (s searchedClient) search(t *testing.T, err error) {
 func (s searchedClient) searchLogAndClient(t *testing.T) {
 	t.Helper()
 	scripted.RequireNoSecret(t, s.logged.String())
-	for _, value := range scripted.SecretHolders(s.client) {
+	for _, value := range []any{s.client, *s.client, []any{*s.client}} {
 		scripted.RequireNoSecret(t, fmt.Sprintf("%v %+v %#v", value, value, value))
 	}
 }
@@ -184,6 +184,14 @@ func searchEveryCall(t *testing.T, baseURL string, over http.RoundTripper, opts 
 	}
 }
 
+// failsWithURL connects and fails with an error of [net/url] that quotes the URL, as a
+// transport does that is made of an [http.Client]. wrap may wrap the error.
+func failsWithURL(wrap func(*url.Error) error) scripted.Scene {
+	return scripted.Connects(func(req *http.Request) (*http.Response, error) {
+		return nil, wrap(&url.Error{Op: req.Method, URL: req.URL.String(), Err: io.ErrUnexpectedEOF})
+	})
+}
+
 func TestSecretsAreHiddenForAnyResponse(t *testing.T) {
 	scenes := map[string]scripted.Scene{
 		"400 with nothing in it":  scripted.Responds(400, ""),
@@ -211,9 +219,9 @@ func TestSecretsAreHiddenForAnyResponse(t *testing.T) {
 		"an attempt timeout":                     scripted.Connects(scripted.Hangs),
 		"a timeout before there is a connection": scripted.NeverConnectsInTime,
 		"an answer that begins, and hangs":       scripted.BeginsToRespond,
-		"an error that prints the URL":           scripted.FailsWithURL(func(err *url.Error) error { return err }),
-		"an error around one that does":          scripted.FailsWithURL(func(err *url.Error) error { return fmt.Errorf("proxy: %w", err) }),
-		"one of several errors that does":        scripted.FailsWithURL(func(err *url.Error) error { return errors.Join(io.EOF, err) }),
+		"an error that prints the URL":           failsWithURL(func(err *url.Error) error { return err }),
+		"an error around one that does":          failsWithURL(func(err *url.Error) error { return fmt.Errorf("proxy: %w", err) }),
+		"one of several errors that does":        failsWithURL(func(err *url.Error) error { return errors.Join(io.EOF, err) }),
 		"an error that quotes the URL": func(req *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("proxy: no route to %s", req.URL)
 		},

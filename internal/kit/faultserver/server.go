@@ -11,17 +11,21 @@ package faultserver
 
 import (
 	"bufio"
-	"bytes"
+	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+
+	"golang.org/x/net/http2"
 )
 
 // Server plays one script a connection: the first connection the first script,
@@ -31,15 +35,15 @@ type Server struct {
 	scheme   string
 	scripts  []Script
 	running  sync.WaitGroup
-	stop     func()
+	stopped  context.Context
+	stop     context.CancelFunc
 
 	transport *http.Transport // of Client
 
-	mu          sync.Mutex
-	stopped     bool
-	connections []net.Conn
-	requests    []Request
-	acted       int
+	connections, acted atomic.Int64
+
+	mu       sync.Mutex
+	requests []Request
 }
 
 // Request is what a server has read.
@@ -62,31 +66,38 @@ type Connection struct {
 	server *Server
 	net    net.Conn
 	reader *bufio.Reader // nil for a request of Streams
-	stream *stream       // nil for a connection
 	last   Request
+
+	frames *http2.Framer // nil for a connection
+	stream uint32
 }
 
 // Request returns the request that was read last.
 func (c *Connection) Request() Request { return c.last }
 
 // Start starts a server that speaks plain HTTP/1.1 and ends with the test.
-func Start(tb testing.TB, scripts ...Script) *Server {
-	tb.Helper()
-	return start(tb, listen(tb), "http", scripts)
-}
+func Start(tb testing.TB, scripts ...Script) *Server { return start(tb, "", scripts) }
 
 // StartTLS starts a server that speaks HTTP/1.1 over TLS. Its certificate is for
 // example.com and 127.0.0.1, and trusted by a client with [ClientTLS].
-func StartTLS(tb testing.TB, scripts ...Script) *Server {
-	tb.Helper()
-	return start(tb, tls.NewListener(listen(tb), serverTLS("http/1.1")), "https", scripts)
-}
+func StartTLS(tb testing.TB, scripts ...Script) *Server { return start(tb, "http/1.1", scripts) }
 
 // StartHTTP2 starts a server that agrees on HTTP/2 over TLS. Its scripts speak it
 // with [Streams].
-func StartHTTP2(tb testing.TB, scripts ...Script) *Server {
+func StartHTTP2(tb testing.TB, scripts ...Script) *Server { return start(tb, "h2", scripts) }
+
+func start(tb testing.TB, overTLS string, scripts []Script) *Server {
 	tb.Helper()
-	return start(tb, tls.NewListener(listen(tb), serverTLS("h2")), "https", scripts)
+	s := &Server{listener: listen(tb), scheme: "http", scripts: scripts,
+		transport: &http.Transport{TLSClientConfig: ClientTLS(), ForceAttemptHTTP2: true}}
+	if overTLS != "" {
+		s.scheme = "https"
+		s.listener = tls.NewListener(s.listener, &tls.Config{Certificates: lender().TLS.Certificates, NextProtos: []string{overTLS}})
+	}
+	s.stopped, s.stop = context.WithCancel(context.Background())
+	s.running.Go(s.accept)
+	tb.Cleanup(s.Stop)
+	return s
 }
 
 func listen(tb testing.TB) net.Listener {
@@ -98,23 +109,17 @@ func listen(tb testing.TB) net.Listener {
 	return listener
 }
 
-// certificate is the one that httptest comes with.
-var certificate = sync.OnceValue(func() tls.Certificate {
-	lender := httptest.NewUnstartedServer(nil)
-	lender.StartTLS()
-	defer lender.Close()
-	return lender.TLS.Certificates[0]
+// lender is a closed server of httptest, which lends its certificate.
+var lender = sync.OnceValue(func() *httptest.Server {
+	server := httptest.NewUnstartedServer(nil)
+	server.StartTLS()
+	server.Close()
+	return server
 })
-
-func serverTLS(protocol string) *tls.Config {
-	return &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: []string{protocol}}
-}
 
 // ClientTLS makes a client trust the servers of this package.
 func ClientTLS() *tls.Config {
-	roots := x509.NewCertPool()
-	roots.AddCert(certificate().Leaf)
-	return &tls.Config{RootCAs: roots}
+	return lender().Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 }
 
 // ClosedAddress returns an address of this machine that refuses connections. It
@@ -131,65 +136,37 @@ func ClosedAddress(tb testing.TB) string {
 	return listener.Addr().String()
 }
 
-func start(tb testing.TB, listener net.Listener, scheme string, scripts []Script) *Server {
-	s := &Server{listener: listener, scheme: scheme, scripts: scripts,
-		transport: &http.Transport{TLSClientConfig: ClientTLS(), ForceAttemptHTTP2: true}}
-	s.stop = sync.OnceFunc(s.close)
-	s.running.Go(s.accept)
-	tb.Cleanup(s.Stop)
-	return s
-}
-
 func (s *Server) accept() {
 	for i := 0; ; i++ {
 		conn, err := s.listener.Accept()
 		if err != nil {
 			return
 		}
-		if !s.keep(conn) {
-			_ = conn.Close()
-			return
-		}
+		s.connections.Add(1)
 		script := s.scripts[min(i, len(s.scripts)-1)]
 		s.running.Go(func() {
 			defer conn.Close()
-			script.play(&Connection{server: s, net: conn, reader: bufio.NewReader(conn)})
+			defer context.AfterFunc(s.stopped, func() { _ = conn.Close() })()
+			_ = script.play(&Connection{server: s, net: conn, reader: bufio.NewReader(conn)})
 		})
 	}
 }
 
-// keep remembers a connection, unless the server has stopped in the meantime.
-func (s *Server) keep(conn net.Conn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopped {
-		return false
-	}
-	s.connections = append(s.connections, conn)
-	return true
-}
-
-func (s Script) play(c *Connection) {
+func (s Script) play(c *Connection) error {
 	for _, step := range s {
-		if step(c) != nil {
-			return
+		if err := step(c); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // Stop ends the server and every connection to it, as a crash does. The end of the
 // test calls it, too.
-func (s *Server) Stop() { s.stop() }
-
-func (s *Server) close() {
+func (s *Server) Stop() {
 	s.transport.CloseIdleConnections()
 	_ = s.listener.Close()
-	s.mu.Lock()
-	s.stopped = true
-	for _, conn := range s.connections {
-		_ = conn.Close()
-	}
-	s.mu.Unlock()
+	s.stop()
 	s.running.Wait()
 }
 
@@ -203,41 +180,29 @@ func (s *Server) Address() string { return s.listener.Addr().String() }
 func (s *Server) Client() *http.Client { return &http.Client{Transport: s.transport} }
 
 // Connections is how many connections were accepted.
-func (s *Server) Connections() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.connections)
-}
+func (s *Server) Connections() int { return int(s.connections.Load()) }
 
 // Requests returns every request that was read to its end.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Request(nil), s.requests...)
+	return slices.Clone(s.requests)
 }
 
 // Acted is how many requests were carried out.
-func (s *Server) Acted() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.acted
-}
+func (s *Server) Acted() int { return int(s.acted.Load()) }
 
-// Await waits until a request begins to arrive, and leaves it unread.
+// Await waits until a request begins to arrive, and leaves it unread. It is for HTTP/1.1,
+// like [ReadHead], [ReadBytes], [Write] and [Repeat].
 func Await(c *Connection) error {
 	c.last = Request{}
-	if c.stream != nil {
-		return nil
-	}
 	_, err := c.reader.Peek(1)
 	return err
 }
 
 // ReadRequest reads one request to its end.
 func ReadRequest(c *Connection) error {
-	if c.stream != nil {
-		c.last = c.stream.request
-	} else {
+	if c.frames == nil { // a request of Streams has arrived
 		request, err := http.ReadRequest(c.reader)
 		if err != nil {
 			return err
@@ -255,7 +220,7 @@ func ReadRequest(c *Connection) error {
 }
 
 // ReadHead reads the head of a request and leaves its body unread. The request
-// does not count as read. ReadHead is for HTTP/1.1, like [ReadBytes], [Write] and [Repeat].
+// does not count as read.
 func ReadHead(c *Connection) error {
 	_, err := http.ReadRequest(c.reader)
 	return err
@@ -271,9 +236,7 @@ func ReadBytes(n int) Step {
 
 // Act carries out the request that was read last.
 func Act(c *Connection) error {
-	c.server.mu.Lock()
-	defer c.server.mu.Unlock()
-	c.server.acted++
+	c.server.acted.Add(1)
 	return nil
 }
 
@@ -289,25 +252,25 @@ func Write(text string) Step {
 // Respond writes a complete response. Each header is a line such as
 // "Retry-After: 5".
 func Respond(status int, body string, headers ...string) Step {
-	return respond(status, body, headers, len(body))
+	return respond(status, body, headers, true)
 }
 
 // RespondPartly writes the beginning of a response, and announces more of its body.
 func RespondPartly(status int, body string, headers ...string) Step {
-	return respond(status, body, headers, len(body)+100)
+	return respond(status, body, headers, false)
 }
 
-func respond(status int, body string, headers []string, length int) Step {
-	var response bytes.Buffer
-	fmt.Fprintf(&response, "HTTP/1.1 %03d Status\r\n", status)
-	for _, header := range headers {
-		response.WriteString(header + "\r\n")
+func respond(status int, body string, headers []string, complete bool) Step {
+	length := len(body)
+	if !complete {
+		length += 100
 	}
-	fmt.Fprintf(&response, "Content-Length: %d\r\n\r\n%s", length, body)
-	overHTTP1 := Write(response.String())
+	head := append([]string{fmt.Sprintf("HTTP/1.1 %03d Status", status)}, headers...)
+	head = append(head, fmt.Sprintf("Content-Length: %d\r\n\r\n", length))
+	overHTTP1 := Write(strings.Join(head, "\r\n") + body)
 	return func(c *Connection) error {
-		if c.stream != nil {
-			return c.stream.respond(status, body, headers, length == len(body))
+		if c.frames != nil {
+			return c.respondOverHTTP2(status, body, headers, complete)
 		}
 		return overHTTP1(c)
 	}
@@ -332,14 +295,14 @@ func Choose(step func(Request) Step) Step {
 	return func(c *Connection) error { return step(c.last)(c) }
 }
 
-// Hang waits until the client ends the connection, or the request of [Streams], or
-// the server stops.
+// Hang waits until the client ends the connection. As a request of [Streams], it waits
+// until the server stops.
 func Hang(c *Connection) error {
-	if c.stream != nil {
-		<-c.stream.alive.Done()
-	} else {
-		_, _ = io.Copy(io.Discard, c.reader)
+	if c.frames != nil {
+		<-c.server.stopped.Done()
+		return nil
 	}
+	_, _ = io.Copy(io.Discard, c.reader)
 	return nil
 }
 
@@ -369,10 +332,8 @@ func EachRequest(steps ...Step) Script {
 func Forever(steps ...Step) Step {
 	return func(c *Connection) error {
 		for {
-			for _, step := range steps {
-				if err := step(c); err != nil {
-					return err
-				}
+			if err := Script(steps).play(c); err != nil {
+				return err
 			}
 		}
 	}

@@ -17,15 +17,7 @@ import (
 	"github.com/messaging-go/messaging/internal/kit/faultserver"
 )
 
-// newClient returns a client whose POST is sent once, and never again by
-// net/http itself.
-func newClient(t *testing.T) *http.Client {
-	t.Helper()
-	transport := &http.Transport{TLSClientConfig: faultserver.ClientTLS(), ForceAttemptHTTP2: true}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}
-}
-
+// post sends once, and net/http cannot send the body again.
 func post(client *http.Client, url string) (status int, body string, err error) {
 	req, err := http.NewRequest(http.MethodPost, url, io.NopCloser(strings.NewReader("hello")))
 	if err != nil {
@@ -70,7 +62,7 @@ func TestServerPlaysAScript(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			server := faultserver.Start(t, test.script)
-			status, body, err := post(newClient(t), server.URL())
+			status, body, err := post(server.Client(), server.URL())
 			if test.err == errBroken {
 				assert.Condition(t, func() bool {
 					return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)
@@ -130,17 +122,11 @@ func TestClosedAddressRefusesConnections(t *testing.T) {
 
 func TestServerOverTLSIsTrustedWithClientTLS(t *testing.T) {
 	server := faultserver.StartTLS(t, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(http.StatusOK, "yes")})
-	_, body, err := post(newClient(t), server.URL())
+	_, body, err := post(server.Client(), server.URL())
 	require.NoError(t, err)
 	assert.Equal(t, "yes", body)
 	_, _, err = post(&http.Client{Transport: &http.Transport{}}, server.URL())
 	assert.ErrorContains(t, err, "unknown authority")
-}
-
-// startHTTP2 starts a server that reads each request and plays the steps.
-func startHTTP2(t *testing.T, steps ...faultserver.Step) *faultserver.Server {
-	t.Helper()
-	return faultserver.StartHTTP2(t, faultserver.Script{faultserver.Streams(append([]faultserver.Step{faultserver.ReadRequest}, steps...)...)})
 }
 
 func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
@@ -163,8 +149,9 @@ func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			server := startHTTP2(t, test.steps...)
-			status, body, err := post(newClient(t), server.URL())
+			steps := append([]faultserver.Step{faultserver.ReadRequest}, test.steps...)
+			server := faultserver.StartHTTP2(t, faultserver.Script{faultserver.Streams(steps...)})
+			status, body, err := post(server.Client(), server.URL())
 			if test.text == "" {
 				require.NoError(t, err)
 			} else {
@@ -182,22 +169,16 @@ func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
 
 func TestServerReportsAClientThatGivesUp(t *testing.T) {
 	acted, hungUp := make(signal, 1), make(signal, 1)
-	steps := []faultserver.Step{faultserver.ReadRequest, faultserver.Act, acted.give, faultserver.Hang, hungUp.give}
-	for name, server := range map[string]*faultserver.Server{
-		"over HTTP/1.1": faultserver.Start(t, steps), "over HTTP/2": startHTTP2(t, steps[1:]...),
-	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() {
-				<-acted
-				cancel()
-			}()
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL(), nil)
-			require.NoError(t, err)
-			_, err = newClient(t).Do(req)
-			require.ErrorIs(t, err, context.Canceled)
-			<-hungUp
-			assert.Equal(t, 1, server.Acted())
-		})
-	}
+	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, acted.give, faultserver.Hang, hungUp.give})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-acted
+		cancel()
+	}()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL(), nil)
+	require.NoError(t, err)
+	_, err = server.Client().Do(req)
+	require.ErrorIs(t, err, context.Canceled)
+	<-hungUp
+	assert.Equal(t, 1, server.Acted())
 }

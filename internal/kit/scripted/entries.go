@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/service"
@@ -33,21 +35,19 @@ type List struct {
 	Row     string // a record as the service sends it, with every member of the model
 	IDField string // the member of a row that holds its id
 	Nested  bool   // rows and meta are within an outer "data"
-
 	// Request builds a request, alike each time.
 	Request func() Request
-	// New returns a record without values.
-	New func() Model
-	// Page returns the page at a cursor. All returns the ids of the records.
-	Page func(ctx context.Context, c *messaging.Client, perPage int, cursor string,
-		opts ...messaging.RequestOption) (*messaging.Page[Model], error)
-	All func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error]
+
+	of     string // the service type
+	model  Model
+	id     string     // the field of the model for IDField
+	params func() any // without a page size and a cursor
 }
 
 // Request is one call, and its params.
 type Request struct {
 	Params any
-	// Do makes the call, and returns what the method returns.
+	// Do makes the call, and returns what the method returns, or the ids of a list.
 	Do func(context.Context, *messaging.Client, ...messaging.RequestOption) (any, error)
 	// Prepare is that of the params, nil for a list.
 	Prepare func() (*messaging.Prepared, error)
@@ -90,8 +90,37 @@ func ListOf(op *service.Operation) List {
 // Full returns a request with every argument.
 func (o Operation) Full() Request { return o.Requests[0]() }
 
-// sendMethod is a method of a client that sends.
-type sendMethod[P, R any] func(context.Context, P, ...messaging.RequestOption) (*R, error)
+// invoke calls a method of a service of the client, such as "EventsService.Trigger".
+func invoke(ctx context.Context, c *messaging.Client, method string, argument any, opts []messaging.RequestOption) []reflect.Value {
+	of, name, _ := strings.Cut(method, "Service.")
+	arguments := []reflect.Value{reflect.ValueOf(&ctx).Elem(), reflect.ValueOf(argument), reflect.ValueOf(opts)}
+	return reflect.ValueOf(c).Elem().FieldByName(of).MethodByName(name).CallSlice(arguments)
+}
+
+// resultOf invokes a method that returns a pointer and an error. A nil pointer is a nil
+// interface.
+func resultOf(ctx context.Context, c *messaging.Client, method string, argument any, opts []messaging.RequestOption) (result any, err error) {
+	returned := invoke(ctx, c, method, argument, opts)
+	if !returned[0].IsNil() {
+		result = returned[0].Interface()
+	}
+	err, _ = returned[1].Interface().(error)
+	return result, err
+}
+
+// by returns the call of a method with an argument.
+func by(method string, argument any) map[string]Call {
+	return map[string]Call{method: func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := resultOf(ctx, c, method, argument, opts)
+		return err
+	}}
+}
+
+// alsoBy adds a method that performs the operation.
+func (o Operation) alsoBy(method string, argument any) Operation {
+	maps.Copy(o.Calls, by(method, argument))
+	return o
+}
 
 type preparable interface {
 	Prepare() (*messaging.Prepared, error)
@@ -99,110 +128,87 @@ type preparable interface {
 
 // sendOf returns the entry of a send. The first of params fills every field, and reaches is
 // whom it reaches.
-func sendOf[P preparable, R any](op *service.Operation, name string, method func(*messaging.Client) sendMethod[P, R],
-	response string, reaches messaging.Recipients, params ...func() P) Operation {
-	o := Operation{Operation: op, Response: response, Reaches: reaches}
+func sendOf[P preparable](op *service.Operation, method, response string, reaches messaging.Recipients, params ...func() P) Operation {
+	o := Operation{Operation: op, Response: response, Reaches: reaches, Calls: by(method, params[0]())}
 	for _, build := range params {
 		o.Requests = append(o.Requests, func() Request {
 			p := build()
 			return Request{Params: p, Prepare: p.Prepare,
 				Do: func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) (any, error) {
-					return orNil(method(c)(ctx, p, opts...))
+					return resultOf(ctx, c, method, p, opts)
 				}}
 		})
 	}
-	o.Calls = map[string]Call{name: func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-		return o.Full().Call(ctx, c, opts...)
-	}}
 	return o
-}
-
-// alsoBy adds a method that performs the operation.
-func (o Operation) alsoBy(name string, call Call) Operation {
-	o.Calls[name] = call
-	return o
-}
-
-// lister is the service type of a list.
-type lister[T, P any] interface {
-	List(context.Context, P, ...messaging.RequestOption) (*messaging.Page[T], error)
-	Pages(context.Context, P, ...messaging.RequestOption) iter.Seq2[*messaging.Page[T], error]
-	All(context.Context, P, ...messaging.RequestOption) iter.Seq2[T, error]
-}
-
-// list describes a list of T.
-type list[T, P any] struct {
-	of           func(*messaging.Client) lister[T, P]
-	params       func(perPage int, cursor string) P
-	row, idField string
-	id           func(T) string
-	nested       bool
 }
 
 // listOf returns the entry of a list, which three methods perform.
-func listOf[T, P any, M interface {
-	*T
-	Model
-}](op *service.Operation, of list[T, P]) Operation {
-	l := &List{Operation: op, Row: of.row, IDField: of.idField, Nested: of.nested, New: func() Model { return M(new(T)) }}
-	l.Page = func(ctx context.Context, c *messaging.Client, perPage int, cursor string,
-		opts ...messaging.RequestOption) (*messaging.Page[Model], error) {
-		return asModels[T, M](of.of(c).List(ctx, of.params(perPage, cursor), opts...))
-	}
-	l.All = func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
-		return func(yield func(string, error) bool) {
-			for item, err := range of.of(c).All(ctx, of.params(0, cursor), opts...) {
-				id := ""
-				if err == nil {
-					id = of.id(item)
-				}
-				if !yield(id, err) {
-					return
-				}
-			}
-		}
-	}
+func listOf(l List) Operation {
 	l.Request = func() Request {
-		p := of.params(7, "")
+		p := l.paramsAt(7, "")
 		return Request{Params: p, Do: func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) (any, error) {
-			return messaging.Collect(of.of(c).All(ctx, p, opts...))
+			return messaging.Collect(l.all(ctx, c, p, opts))
 		}}
 	}
-	name := reflect.TypeOf(of.of(new(messaging.Client))).Elem().Name()
-	return Operation{Operation: op, list: l, Response: l.Response(Page{Rows: "[" + of.row + "]"}), Calls: map[string]Call{
-		name + ".List": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+	return Operation{Operation: l.Operation, list: &l, Response: l.Response(Page{Rows: "[" + l.Row + "]"}), Calls: map[string]Call{
+		l.of + ".List": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 			_, err := l.Page(ctx, c, 7, "", opts...)
 			return err
 		},
-		name + ".Pages": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := messaging.Collect(of.of(c).Pages(ctx, of.params(0, ""), opts...))
-			return err
-		},
-		name + ".All": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := messaging.Collect(l.All(ctx, c, "", opts...))
-			return err
-		},
+		l.of + ".Pages": l.ranging("Pages"),
+		l.of + ".All":   l.ranging("All"),
 	}}
 }
 
-func asModels[T any, M interface {
-	*T
-	Model
-}](p *messaging.Page[T], err error) (*messaging.Page[Model], error) {
-	if p == nil {
+// ranging returns the call of a method that returns an iterator.
+func (l List) ranging(method string) Call {
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) (err error) {
+		for _, failure := range invoke(ctx, c, l.of+"."+method, l.paramsAt(0, ""), opts)[0].Seq2() {
+			err, _ = failure.Interface().(error)
+		}
+		return err
+	}
+}
+
+// paramsAt returns params for the page at a cursor.
+func (l List) paramsAt(perPage int, cursor string) any {
+	params := reflect.New(reflect.TypeOf(l.params())).Elem()
+	params.Set(reflect.ValueOf(l.params()))
+	params.FieldByName("PerPage").SetInt(int64(perPage))
+	params.FieldByName("Cursor").SetString(cursor)
+	return params.Interface()
+}
+
+// New returns a record without values.
+func (l List) New() Model { return reflect.New(reflect.TypeOf(l.model).Elem()).Interface().(Model) }
+
+// Page returns the page at a cursor.
+func (l List) Page(ctx context.Context, c *messaging.Client, perPage int, cursor string,
+	opts ...messaging.RequestOption) (*messaging.Page[Model], error) {
+	result, err := resultOf(ctx, c, l.of+".List", l.paramsAt(perPage, cursor), opts)
+	if result == nil {
 		return nil, err
 	}
-	models := &messaging.Page[Model]{Cursor: p.Cursor, Meta: p.Meta, Response: p.Response}
-	for i := range p.Items {
-		models.Items = append(models.Items, M(&p.Items[i]))
+	p := reflect.ValueOf(result).Elem()
+	models := &messaging.Page[Model]{Cursor: p.FieldByName("Cursor").String(), Meta: p.FieldByName("Meta").Interface().(messaging.PageMeta)}
+	for i := range p.FieldByName("Items").Len() {
+		models.Items = append(models.Items, p.FieldByName("Items").Index(i).Addr().Interface().(Model))
 	}
 	return models, err
 }
 
-// orNil returns a nil pointer as a nil interface.
-func orNil[R any](result *R, err error) (any, error) {
-	if result == nil {
-		return nil, err
+// All returns the ids of the records.
+func (l List) All(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
+	return l.all(ctx, c, l.paramsAt(0, cursor), opts)
+}
+
+func (l List) all(ctx context.Context, c *messaging.Client, params any, opts []messaging.RequestOption) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for item, failure := range invoke(ctx, c, l.of+".All", params, opts)[0].Seq2() {
+			err, _ := failure.Interface().(error)
+			if !yield(item.FieldByName(l.id).String(), err) {
+				return
+			}
+		}
 	}
-	return result, err
 }

@@ -1,7 +1,6 @@
 package scripted
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,20 +21,16 @@ type Gate struct {
 	taken     int // of the requests that the transport was given
 }
 
-// NewGate returns a gate. The options can replace the key source of its client.
+// NewGate returns a gate.
 func NewGate(tb testing.TB, opts ...messaging.Option) *Gate {
 	tb.Helper()
-	transport := &Transport{Scenes: []Scene{func(req *http.Request) (*http.Response, error) {
+	client, transport := NewClient(tb, []Scene{func(req *http.Request) (*http.Response, error) {
 		answer := `{"success":true,"data":{"id":"signup"}}`
 		if req.Method == http.MethodGet {
 			answer = `{"success":true,"data":[]}`
 		}
 		return Responds(http.StatusOK, answer)(req)
-	}}}
-	opts = append([]messaging.Option{messaging.WithHTTPClient(&http.Client{Transport: transport}),
-		messaging.WithKeySource(func(context.Context) (string, error) { return "test-key-1", nil })}, opts...)
-	client, err := messaging.NewClient("https://api.example.com", "", opts...)
-	require.NoError(tb, err)
+	}}, opts...)
 	return &Gate{Client: client, transport: transport}
 }
 
@@ -102,14 +97,6 @@ func RequireValidationError(tb testing.TB, err error) *messaging.ValidationError
 	require.True(tb, utf8.ValidString(text), "the text must be valid UTF-8")
 	require.NotContains(tb, strings.ToLower(text), Canary, "a value must not be quoted")
 	return invalid
-}
-
-// RequireInvalidUnlessLifted is for a call that [messaging.WithoutValidation] lets pass.
-func RequireInvalidUnlessLifted(tb testing.TB, call Call, problems []string) {
-	tb.Helper()
-	g := NewGate(tb)
-	g.RequireInvalid(tb, call, problems)
-	g.RequireSent(tb, call, messaging.WithoutValidation())
 }
 
 // RequireAlwaysInvalid is for a call that the service would misread, or that cannot be

@@ -16,14 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// RowsPath is the path of the rows within a response, as errors name it.
-func (l List) RowsPath() string {
-	if l.Nested {
-		return "data.data"
-	}
-	return "data"
-}
-
 // Response returns a page as the body of a response.
 func (l List) Response(p Page) string {
 	rows := p.Rows

@@ -1,7 +1,6 @@
 package scripted
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
@@ -18,68 +17,28 @@ import (
 // every field. Whom those params reach is stated by hand, from the documentation of the
 // service, because guards depend on it.
 var Operations = []Operation{
-	sendOf(service.SendEmailBroadcast, "BroadcastsService.SendEmail",
-		func(c *messaging.Client) sendMethod[messaging.EmailBroadcastParams, messaging.Response] {
-			return c.Broadcasts.SendEmail
-		},
-		Success, reaches([]string{Canary}, "to."+CanaryEmail, "cc."+CanaryEmail, "bcc."+CanaryEmail, CanaryEmail), emailToSome, emailToAll),
-	sendOf(service.SendPushBroadcast, "BroadcastsService.SendPush",
-		func(c *messaging.Client) sendMethod[messaging.PushBroadcastParams, messaging.Response] {
-			return c.Broadcasts.SendPush
-		},
-		Success, reaches([]string{Canary}, CanaryEmail), pushToSome, pushToAll, pushWithoutAddress),
-	sendOf(service.CreateEvent, "EventsService.Create",
-		func(c *messaging.Client) sendMethod[messaging.EventCreateParams, messaging.Event] {
-			return c.Events.Create
-		},
-		`{"success":true,"message":"Done","data":`+eventRow+`}`, messaging.Recipients{}, event, eventWithoutParameters).
-		alsoBy("EventsService.Ensure", ensureEvent),
-	sendOf(service.TriggerEvent, "EventsService.Trigger",
-		func(c *messaging.Client) sendMethod[messaging.EventTriggerParams, messaging.Response] {
-			return c.Events.Trigger
-		},
-		`{"success":true,"message":"Done","data":true}`, reaches(nil, CanaryEmail, "payload."+CanaryEmail), trigger, triggerByAddress),
-	listOf(service.ListEvents, list[messaging.Event, messaging.EventListParams]{
-		of: func(c *messaging.Client) lister[messaging.Event, messaging.EventListParams] { return c.Events },
-		params: func(perPage int, cursor string) messaging.EventListParams {
-			return messaging.EventListParams{PerPage: perPage, Cursor: cursor}
-		},
-		row: eventRow, idField: "id", id: func(e messaging.Event) string { return e.ID },
-	}),
-	{Operation: service.GetEvent, Response: `{"success":true,"message":"Done","data":[` + eventRow + `]}`, Calls: map[string]Call{
-		"EventsService.GetByName": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := c.Events.GetByName(ctx, Canary, opts...)
-			return err
-		},
-		"EventsService.Ensure": ensureEvent,
-	}},
-	listOf(service.ListCustomers, list[messaging.Customer, messaging.CustomerListParams]{
-		of: func(c *messaging.Client) lister[messaging.Customer, messaging.CustomerListParams] { return c.Customers },
-		params: func(perPage int, cursor string) messaging.CustomerListParams {
-			return messaging.CustomerListParams{PerPage: perPage, Cursor: cursor, CustomerIDs: spare(Canary), Emails: spare(CanaryEmail)}
-		},
-		row: customerRow, idField: "customer_id", id: func(c messaging.Customer) string { return c.CustomerID }, nested: true,
-	}),
-	{Operation: service.GetCustomer, Response: `{"success":true,"message":"Done","data":{"data":[` + customerRow + `]}}`,
-		Calls: map[string]Call{
-			"CustomersService.Get": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-				_, err := c.Customers.Get(ctx, Canary, opts...)
-				return err
-			},
-			"CustomersService.GetByEmail": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-				_, err := c.Customers.GetByEmail(ctx, CanaryEmail, opts...)
-				return err
-			},
-		}},
-	listOf(service.ListTransactional, list[messaging.TransactionalMessage, messaging.TransactionalListParams]{
-		of: func(c *messaging.Client) lister[messaging.TransactionalMessage, messaging.TransactionalListParams] {
-			return c.Transactional
-		},
-		params: func(perPage int, cursor string) messaging.TransactionalListParams {
-			return messaging.TransactionalListParams{PerPage: perPage, Cursor: cursor}
-		},
-		row: messageRow, idField: "id", id: func(m messaging.TransactionalMessage) string { return m.ID },
-	}),
+	sendOf(service.SendEmailBroadcast, "BroadcastsService.SendEmail", Success,
+		reaches([]string{Canary}, "to."+CanaryEmail, "cc."+CanaryEmail, "bcc."+CanaryEmail, CanaryEmail), emailToSome, emailToAll),
+	sendOf(service.SendPushBroadcast, "BroadcastsService.SendPush", Success,
+		reaches([]string{Canary}, CanaryEmail), pushToSome, pushToAll, pushWithoutAddress),
+	sendOf(service.CreateEvent, "EventsService.Create", `{"success":true,"message":"Done","data":`+eventRow+`}`,
+		messaging.Recipients{}, event, eventWithoutParameters).alsoBy("EventsService.Ensure", event()),
+	sendOf(service.TriggerEvent, "EventsService.Trigger", `{"success":true,"message":"Done","data":true}`,
+		reaches(nil, CanaryEmail, "payload."+CanaryEmail), trigger, triggerByAddress),
+	listOf(List{Operation: service.ListEvents, of: "EventsService", Row: eventRow, IDField: "id", model: new(messaging.Event), id: "ID",
+		params: func() any { return messaging.EventListParams{} }}),
+	Operation{Operation: service.GetEvent, Response: `{"success":true,"message":"Done","data":[` + eventRow + `]}`,
+		Calls: by("EventsService.GetByName", Canary)}.alsoBy("EventsService.Ensure", event()),
+	listOf(List{Operation: service.ListCustomers, of: "CustomersService", Row: customerRow, IDField: "customer_id", Nested: true,
+		model: new(messaging.Customer), id: "CustomerID",
+		params: func() any {
+			return messaging.CustomerListParams{CustomerIDs: spare(Canary), Emails: spare(CanaryEmail)}
+		}}),
+	Operation{Operation: service.GetCustomer, Response: `{"success":true,"message":"Done","data":{"data":[` + customerRow + `]}}`,
+		Calls: by("CustomersService.Get", Canary)}.alsoBy("CustomersService.GetByEmail", CanaryEmail),
+	listOf(List{Operation: service.ListTransactional, of: "TransactionalService", Row: messageRow, IDField: "id",
+		model: new(messaging.TransactionalMessage), id: "ID",
+		params: func() any { return messaging.TransactionalListParams{} }}),
 }
 
 // The rows of the lists.
@@ -133,11 +92,6 @@ func event() messaging.EventCreateParams {
 
 func eventWithoutParameters() messaging.EventCreateParams {
 	return messaging.EventCreateParams{Name: Canary, Description: Canary, Parameters: []messaging.EventParameter{}}
-}
-
-func ensureEvent(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-	_, err := c.Events.Ensure(ctx, event(), opts...)
-	return err
 }
 
 func trigger() messaging.EventTriggerParams {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"strings"
 	"time"
 )
@@ -87,14 +86,6 @@ func Breaks(err error) Scene {
 	return Connects(func(*http.Request) (*http.Response, error) { return nil, err })
 }
 
-// FailsWithURL connects and fails with an error of [net/url] that quotes the URL,
-// as a transport does that is made of an [http.Client]. wrap may wrap the error.
-func FailsWithURL(wrap func(*url.Error) error) Scene {
-	return Connects(func(req *http.Request) (*http.Response, error) {
-		return nil, wrap(&url.Error{Op: req.Method, URL: req.URL.String(), Err: io.ErrUnexpectedEOF})
-	})
-}
-
 // Hangs waits until the request is canceled.
 func Hangs(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
@@ -157,11 +148,8 @@ func (c *CutShort) Read(p []byte) (int, error) {
 }
 
 // HangingReader returns a reader that blocks until ctx is done.
-func HangingReader(ctx context.Context) io.Reader { return hangingReader{ctx} }
-
-type hangingReader struct{ ctx context.Context }
-
-func (r hangingReader) Read([]byte) (int, error) {
-	<-r.ctx.Done()
-	return 0, r.ctx.Err()
+func HangingReader(ctx context.Context) io.Reader {
+	reader, writer := io.Pipe()
+	context.AfterFunc(ctx, func() { _ = writer.CloseWithError(ctx.Err()) })
+	return reader
 }
