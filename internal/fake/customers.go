@@ -6,10 +6,8 @@ import (
 	"time"
 )
 
-// Identifier is the field that identifies a customer. With "", a customer needs a customer
-// id, an email address or both: a request updates the customer with the same customer id,
-// or else a customer with the same email address. It does not take an email address from
-// another customer. Email addresses are compared without regard to case.
+// Identifier is the field that identifies a customer. With "", it is the customer id or else
+// the email address, as IdentifyByCustomerID of package messagingtest says.
 type Identifier string
 
 // The fields that alone can identify a customer, which every customer in a request must

@@ -55,9 +55,7 @@ func (s *state) full(kind string) response {
 		"the in-memory service stores at most %d %s; this limit is not one of the real service", s.maxRecords, kind))
 }
 
-// AddCustomers adds customers to the list, and does not check for duplicates. A customer
-// without an identifier gets a customer id. A zero time is set to the current time, unless
-// Extra has a member for it.
+// AddCustomers adds customers to the list, like that of package messagingtest.
 func (s *state) AddCustomers(customers ...Customer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +70,7 @@ func (s *state) AddCustomers(customers ...Customer) {
 	}
 }
 
-// AddEvents adds event definitions to the list. An event without an id gets a UUID. A zero
-// CreatedAt is set to the current time, unless Extra has a created_at member.
+// AddEvents adds event definitions to the list, like that of package messagingtest.
 func (s *state) AddEvents(events ...Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,10 +29,8 @@ type CustomerParams struct {
 type Customer struct {
 	// Number counts the customers from 1, in the order of their creation. [Server.Reset]
 	// does not restart the count.
-	Number int
-	// CustomerParams combines the fields of all requests that named the customer. Devices
-	// holds the latest device with each token.
-	CustomerParams
+	Number          int
+	CustomerParams  // of all requests that named the customer
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 	LastInteraction time.Time
@@ -76,9 +74,7 @@ type EmailBroadcast struct {
 	MessageType  string
 	AllCustomers bool
 	Recipients   []Recipient
-	// Schedule is nil for an immediate broadcast. A scheduled broadcast is recorded when
-	// the request arrives, not when it is due.
-	Schedule *Schedule
+	Schedule     *Schedule // nil for an immediate broadcast
 }
 
 // PushBroadcast is a push notification broadcast that the service accepted. Its fields are
@@ -115,8 +111,6 @@ type Trigger struct {
 	Customer  *CustomerParams // nil if the payload has no customer object
 	// Values holds the other members of the payload, except the skipped ones. It has the
 	// types of encoding/json: numbers are float64.
-	Values map[string]any
-	// Skipped holds the names of the timestamp parameters whose values are not in the form
-	// of the service, which ignores them and does not mention it.
-	Skipped []string
+	Values  map[string]any
+	Skipped []string // the timestamp parameters whose values the service ignores
 }
