@@ -99,7 +99,8 @@ func invoke(ctx context.Context, c *messaging.Client, method string, argument an
 
 // resultOf invokes a method that returns a pointer and an error. A nil pointer is a nil
 // interface.
-func resultOf(ctx context.Context, c *messaging.Client, method string, argument any, opts []messaging.RequestOption) (result any, err error) {
+func resultOf(ctx context.Context, c *messaging.Client, method string, argument any,
+	opts []messaging.RequestOption) (result any, err error) {
 	returned := invoke(ctx, c, method, argument, opts)
 	if !returned[0].IsNil() {
 		result = returned[0].Interface()
