@@ -10,16 +10,14 @@ import (
 	"github.com/messaging-go/messaging/internal/redact"
 )
 
-// Request is a request that the server received, as it was sent. Wherever it quotes the API
-// key of the server, even escaped as in JSON or in a URL, it has "[API key]" instead. What a
+// Request is a request that the server received, like that of package messagingtest. What a
 // request creates holds no API key either.
 type Request struct {
-	Method string
-	Path   string
-	Query  url.Values
-	Header http.Header
-	Body   []byte // empty if it was larger than 16 MiB or incomplete
-	// StatusCode is that of the response, or 0 if a fault lost it or it was not sent yet.
+	Method     string
+	Path       string
+	Query      url.Values
+	Header     http.Header
+	Body       []byte // empty if it was larger than 16 MiB or incomplete
 	StatusCode int
 }
 

@@ -178,10 +178,8 @@ func (s *Server) respond(e *Exchange, r *http.Request, body []byte, bodyErr erro
 	return resp
 }
 
-// Reset removes everything that the server stores and has recorded, and its rules. It does
-// not restart ids or numbers: an earlier id never identifies a later record. A request that
-// is in flight is carried out after the reset. Its effect is recorded, but
-// [Server.Requests] does not return it.
+// Reset removes everything that the server stores and has recorded, and its rules, as that of
+// package messagingtest does. It does not restart numbers.
 func (s *Server) Reset() {
 	s.RemoveRules()
 	s.reset()

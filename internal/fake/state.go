@@ -84,8 +84,7 @@ func (s *state) AddEvents(events ...Event) {
 	}
 }
 
-// AddTransactional adds transactional messages, in the form of the list, and completes them
-// like [Server.AddEvents].
+// AddTransactional adds transactional messages, in the form of the list.
 func (s *state) AddTransactional(messages ...Extra) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,8 +117,7 @@ func (s *state) Counts() (customers, events, messages int) {
 	return len(s.customers.all), len(s.events), len(s.messages)
 }
 
-// Effects returns what was carried out, in order: an *[EmailBroadcast], *[PushBroadcast] or
-// *[Trigger] each.
+// Effects returns the broadcasts and triggers that were carried out; see [Exchange.Effect].
 func (s *state) Effects() []any { return snapshot(&s.mu, &s.effects) }
 
 // snapshot returns a copy of a list that mu protects.
@@ -129,8 +127,7 @@ func snapshot[T any](mu *sync.Mutex, list *[]T) []T {
 	return slices.Clone(*list)
 }
 
-// Requests returns all requests that arrived, in order, including those that were refused
-// and those that failed because of a fault.
+// Requests returns all requests that arrived, in order, even those that were refused.
 func (s *state) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
