@@ -56,8 +56,7 @@ func (s *CustomersService) Get(ctx context.Context, customerID string, opts ...R
 
 // GetByEmail returns the customer with the given email address. ASCII letters match
 // regardless of case, and everything else must match exactly. Its errors are like those of
-// [CustomersService.Get]. It returns a [*ValidationError] if email is empty, or has
-// a comma, white space or a control character.
+// [CustomersService.Get].
 //
 // API: GET /v1/customers
 func (s *CustomersService) GetByEmail(ctx context.Context, email string, opts ...RequestOption) (*Customer, error) {
@@ -112,20 +111,20 @@ type CustomerListParams struct {
 
 // Customer is a customer as the service lists it.
 type Customer struct {
-	CustomerID string
-	FirstName  string
-	LastName   string
-	Email      string
-	PhoneNo    string
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
+	CustomerID string    `json:"customer_id"`
+	FirstName  string    `json:"first_name"`
+	LastName   string    `json:"last_name"`
+	Email      string    `json:"email"`
+	PhoneNo    string    `json:"phone_no"`
+	CreatedAt  time.Time `json:"customer_created_at"`
+	UpdatedAt  time.Time `json:"updated_at"`
 	// Providers holds the names that the service sends as one comma-separated string.
-	Providers       []string
-	LastInteraction time.Time
+	Providers       []string  `json:"providers"`
+	LastInteraction time.Time `json:"last_interaction"`
 	// Extra holds the members that have no field here, and those that do not fit their
 	// field, such as the date 0000-00-00. It is nil if there are none. MarshalJSON writes
 	// them back.
-	Extra map[string]json.RawMessage
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 // Params returns the customer as a recipient of a broadcast or a trigger. It has no
@@ -163,25 +162,17 @@ func (c *Customer) decode(r *wire.Reader) error {
 	})
 }
 
-// customerBody is the wire form of Customer.
-type customerBody struct {
-	CustomerID      string `json:"customer_id"`
-	FirstName       string `json:"first_name"`
-	LastName        string `json:"last_name"`
-	Email           string `json:"email"`
-	PhoneNo         string `json:"phone_no"`
-	CreatedAt       string `json:"customer_created_at,omitempty"`
-	UpdatedAt       string `json:"updated_at,omitempty"`
-	Providers       string `json:"providers"`
-	LastInteraction string `json:"last_interaction,omitempty"`
-}
-
 // MarshalJSON writes the wire form of the customer, including Extra.
 func (c Customer) MarshalJSON() ([]byte, error) {
-	return marshalModel(customerBody{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName,
-		Email: c.Email, PhoneNo: c.PhoneNo, Providers: strings.Join(c.Providers, ","),
-		CreatedAt: wire.FormatTime(c.CreatedAt, time.RFC3339), UpdatedAt: wire.FormatTime(c.UpdatedAt, time.RFC3339),
-		LastInteraction: wire.FormatTime(c.LastInteraction, time.RFC3339)}, c.Extra)
+	type fields Customer
+	return marshalModel(struct {
+		fields
+		CreatedAt       string `json:"customer_created_at,omitempty"`
+		UpdatedAt       string `json:"updated_at,omitempty"`
+		Providers       string `json:"providers"`
+		LastInteraction string `json:"last_interaction,omitempty"`
+	}{fields(c), wire.FormatTime(c.CreatedAt, time.RFC3339), wire.FormatTime(c.UpdatedAt, time.RFC3339),
+		strings.Join(c.Providers, ","), wire.FormatTime(c.LastInteraction, time.RFC3339)}, c.Extra)
 }
 
 // UnmarshalJSON reads what the service sends and what MarshalJSON writes.

@@ -74,8 +74,7 @@ func (s *EventsService) list(p EventListParams, opts []RequestOption) list[Event
 // GetByName returns the event definition with the given name. Case matters. GetByName reads
 // the whole list, since the service cannot search by name. Names are not unique: the error
 // is [ErrEventNotFound] if no event has the name, and [ErrEventAmbiguous] if several events
-// have it. An event that is listed twice under one id is one event. It returns a
-// [*ValidationError] if name is empty, or begins or ends with white space.
+// have it. An event that is listed twice under one id is one event.
 //
 // API: GET /v1/events
 func (s *EventsService) GetByName(ctx context.Context, name string, opts ...RequestOption) (*Event, error) {
@@ -306,8 +305,7 @@ type EventTriggerParams struct {
 	// structs. A value that it cannot write is invalid.
 	//
 	// With a Definition, a parameter whose type has a constant in this package takes a single
-	// string, number or time. A timestamp must be a time.Time, or be written as a string in
-	// the form above.
+	// string, number or time; see [ParameterTimestamp].
 	Values map[string]any
 }
 
@@ -381,13 +379,13 @@ func (p EventTriggerParams) Prepare() (*Prepared, error) { return prepare(servic
 // Event is the definition of an event.
 type Event struct {
 	// ID is a uuid that the service assigns.
-	ID          string
-	Name        string
-	Description string
-	Parameters  []EventParameter
-	CreatedAt   time.Time
+	ID          string           `json:"id"`
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	Parameters  []EventParameter `json:"parameters"`
+	CreatedAt   time.Time        `json:"created_at"`
 	// Extra is like that of a [Customer].
-	Extra map[string]json.RawMessage
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 func (e *Event) decode(r *wire.Reader) error {
@@ -437,19 +435,13 @@ func (e *Event) read(data json.RawMessage) error {
 	return nil
 }
 
-// eventBody is the wire form of Event.
-type eventBody struct {
-	ID          string           `json:"id"`
-	Name        string           `json:"name"`
-	Description string           `json:"description"`
-	Parameters  []EventParameter `json:"parameters"`
-	CreatedAt   string           `json:"created_at,omitempty"`
-}
-
 // MarshalJSON writes the wire form of the event, including Extra.
 func (e Event) MarshalJSON() ([]byte, error) {
-	return marshalModel(eventBody{ID: e.ID, Name: e.Name, Description: e.Description,
-		Parameters: e.Parameters, CreatedAt: wire.FormatTime(e.CreatedAt, wire.MicrosecondForm)}, e.Extra)
+	type fields Event
+	return marshalModel(struct {
+		fields
+		CreatedAt string `json:"created_at,omitempty"`
+	}{fields(e), wire.FormatTime(e.CreatedAt, wire.MicrosecondForm)}, e.Extra)
 }
 
 // UnmarshalJSON reads what the service sends and what MarshalJSON writes.

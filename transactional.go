@@ -53,24 +53,23 @@ type TransactionalListParams struct {
 
 // TransactionalMessage is a transactional message with its delivery counts.
 type TransactionalMessage struct {
-	// ID is a uuid.
-	ID      string
-	Channel Channel
+	ID      string  `json:"id"`
+	Channel Channel `json:"channel"`
 	// Subject is empty for SMS and WhatsApp.
-	Subject string
-	Title   string
-	Message string
+	Subject string `json:"subject"`
+	Title   string `json:"title"`
+	Message string `json:"message"`
 	// MessageType is nil if the service sends null.
-	MessageType *string
+	MessageType *string `json:"message_type"`
 	// CreatedAt has no time zone on the wire and is read as UTC.
-	CreatedAt       time.Time
-	TotalSent       int
-	TotalDelivered  int
-	TotalFailed     int
-	TotalComplained int
-	TotalBounced    int
+	CreatedAt       time.Time `json:"created_at"`
+	TotalSent       int       `json:"total_sent"`
+	TotalDelivered  int       `json:"total_delivered"`
+	TotalFailed     int       `json:"total_failed"`
+	TotalComplained int       `json:"total_complained"`
+	TotalBounced    int       `json:"total_bounced"`
 	// Extra is like that of a [Customer].
-	Extra map[string]json.RawMessage
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 func (m *TransactionalMessage) decode(r *wire.Reader) error {
@@ -107,28 +106,13 @@ func (m *TransactionalMessage) decode(r *wire.Reader) error {
 	})
 }
 
-// transactionalBody is the wire form of TransactionalMessage.
-type transactionalBody struct {
-	ID              string  `json:"id"`
-	Channel         Channel `json:"channel"`
-	Subject         string  `json:"subject"`
-	Title           string  `json:"title"`
-	Message         string  `json:"message"`
-	MessageType     *string `json:"message_type"`
-	CreatedAt       string  `json:"created_at,omitempty"`
-	TotalSent       int     `json:"total_sent"`
-	TotalDelivered  int     `json:"total_delivered"`
-	TotalFailed     int     `json:"total_failed"`
-	TotalComplained int     `json:"total_complained"`
-	TotalBounced    int     `json:"total_bounced"`
-}
-
 // MarshalJSON writes the wire form of the message, including Extra.
 func (m TransactionalMessage) MarshalJSON() ([]byte, error) {
-	return marshalModel(transactionalBody{ID: m.ID, Channel: m.Channel, Subject: m.Subject, Title: m.Title,
-		Message: m.Message, MessageType: m.MessageType, CreatedAt: wire.FormatTime(m.CreatedAt, wire.LocalForm),
-		TotalSent: m.TotalSent, TotalDelivered: m.TotalDelivered, TotalFailed: m.TotalFailed,
-		TotalComplained: m.TotalComplained, TotalBounced: m.TotalBounced}, m.Extra)
+	type fields TransactionalMessage
+	return marshalModel(struct {
+		fields
+		CreatedAt string `json:"created_at,omitempty"`
+	}{fields(m), wire.FormatTime(m.CreatedAt, wire.LocalForm)}, m.Extra)
 }
 
 // UnmarshalJSON reads what the service sends and what MarshalJSON writes.

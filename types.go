@@ -190,7 +190,6 @@ func (c *CustomerParams) validate(p *arguments.Problems) {
 	}
 }
 
-// checkAlways makes the checks that are made even without validation.
 func (c *CustomerParams) checkAlways(p *arguments.Problems) {
 	p.OneLine("first_name", c.FirstName)
 	p.OneLine("last_name", c.LastName)
@@ -249,7 +248,6 @@ func (s *Schedule) validate(p *arguments.Problems) {
 	}
 }
 
-// checkAlways makes the checks that are made even without validation.
 func (s *Schedule) checkAlways(p *arguments.Problems) {
 	if s != nil && s.Date == (time.Time{}).Format(wire.LocalForm) { // which the service might take for now
 		p.Add("schedule_date", "is the zero time")
