@@ -15,8 +15,7 @@ type BroadcastsService resource
 // updates the customers in p.To.
 //
 // The call is retried only if the service certainly did nothing, so the broadcast is not
-// sent twice unless [WithRepeatableSend] allows it. After an error, [NextStepOf] returns
-// what to do. SendEmail returns a [*ValidationError] if an argument is invalid.
+// sent twice unless [WithRepeatableSend] allows it. After an error, see [NextStepOf].
 //
 // API: POST /v1/broadcast/send/email
 func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParams, opts ...RequestOption) (*Response, error) {
@@ -43,15 +42,13 @@ type EmailBroadcastParams struct {
 	// service does not document how the two are related.
 	Email string
 	// Subject must not be blank.
-	Subject string
-	// CC, BCC and ReplyTo are email addresses.
+	Subject          string
 	CC, BCC, ReplyTo []string
 	// Message is the content. It is required even with a template. The template ids are
 	// optional.
-	Message    string
-	TemplateID string
-	// EmailTemplateID is the id of an email template, distinct from TemplateID.
-	EmailTemplateID string
+	Message         string
+	TemplateID      string
+	EmailTemplateID string // of an email template, distinct from TemplateID
 	// Variables are the variables of the template. encoding/json writes the values. A
 	// value that it cannot write is invalid.
 	Variables map[string]any
@@ -171,7 +168,6 @@ type broadcastBody struct {
 	to           Audience  // its recipients are written one by one, after everything else
 }
 
-// newBroadcastBody makes the checks that are made even without validation.
 func newBroadcastBody(p *arguments.Problems, to Audience, at *Schedule) broadcastBody {
 	to.checkAlways(p)
 	at.checkAlways(p)

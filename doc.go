@@ -40,10 +40,9 @@
 //	}
 //
 // For logs and metrics, [DeliveryOf] returns what happened to the request; see [Delivery].
-// [DeliveryNotSent] and [DeliveryRejected] are reported only if that is certain. A 503 does
-// not prove it: a gateway can return one after the service has done the work. If the
-// default transport of a [Client] fails to connect, that attempt sends nothing, not even
-// later. For your own transport, see [WithHTTPClient].
+// A 503 does not prove that nothing was done: a gateway can return one after the service has
+// done the work. If the default transport of a [Client] fails to connect, that attempt sends
+// nothing, not even later.
 //
 // # Contexts
 //
@@ -66,8 +65,7 @@
 //   - [PageError]: an iteration ended with one of the errors above.
 //
 // Use [errors.Is] with the Err variables to test for a particular condition, and
-// [errors.As] to read the details. Test for [ErrCustomerNotFound] and [ErrEventNotFound]
-// before [ErrNotFound], because they match ErrNotFound as well.
+// [errors.As] to read the details.
 //
 // Error texts name the operation. They contain neither the API key nor the query of a URL,
 // and no personal data except what the service itself wrote in its message.
@@ -116,17 +114,14 @@
 // unknown, else rejected, else not sent. If the context ends while a call waits to retry,
 // the step is that of the failure before the wait.
 //
-// Redirects are not followed. With your own transport, the rows about the connection apply
-// only if it fails before it reads the body. A read has no body, so its delivery is then
-// unknown. Which failures are retried may change in a minor version.
+// With your own transport, the rows about the connection apply only as [WithHTTPClient]
+// says. Which failures are retried may change in a minor version.
 //
 // # Iteration
 //
 // All and Pages return iterators. An iterator sends nothing until you range over it, and
-// a second range starts over. If a page fails, the iterator yields a [*PageError], and
-// ends. The items before it are valid. To resume at the page that failed, pass the error's
-// Cursor in the params of a new call. Do not resume after [ErrBadCursor]: its page has
-// already been yielded.
+// a second range starts over. If a page fails, the iterator yields a [*PageError], which has
+// the cursor to resume at, and ends. The items before it are valid.
 //
 // To resume after a crash, range over Pages, and save the Cursor of a page before you
 // process its items. After a crash you get that page again, so overwrite or undo what you
@@ -143,33 +138,16 @@
 // than 100 empty pages in a row. The service decides whether you see records that are added
 // during the loop.
 //
-// # Validation
-//
-// Arguments are checked before anything is sent. The error lists every problem with its
-// JSON path, such as recipients.0.customers.1.email. [WithoutValidation] skips the checks,
-// except those for what the service would misread or silently ignore.
-//
-// # Preparing and guarding sends
-//
-// The params of each send have a Prepare method, which checks and encodes the send without
-// sending it; see [Prepared]. A guard, such as [WithAllowOnly] for a test system, checks every
-// send before it goes out, and can refuse it; see [WithGuard].
-//
 // # Observability
-//
-// Errors, logs, hooks, spans and metrics use one name for each operation; see
-// [OpTriggerEvent] and the constants beside it.
 //
 // [WithLogger] logs each attempt. [Hooks] observe calls and attempts for traces and
 // metrics; the module github.com/messaging-go/messaging/otelmessaging does that with
-// OpenTelemetry. Neither logs nor hooks receive an API key, a recipient, a query, a body or a
-// cursor.
+// OpenTelemetry.
 //
 // # Testing and dependencies
 //
 // The services of a [Client] are concrete types without interfaces. Tests do not need mocks
-// of them: package messagingtest is a server with the behavior of the service, including its
-// failures.
+// of them, since package messagingtest can also fail as the service does.
 //
 // Seven small modules are linked into your program. github.com/hashicorp/go-retryablehttp,
 // which uses github.com/hashicorp/go-cleanhttp, does the retries.
@@ -190,8 +168,8 @@
 // maps and slices in params during the call.
 //
 // An iterator fetches the next page in another goroutine. So everything that you give a
-// client (key source, rate limiter, guards, hooks, log handler, transport) must be safe
-// for concurrent use, even if your program starts no goroutines.
+// client (key source, rate limiter, guards, hooks, log handler, transport, cookie jar) must
+// be safe for concurrent use, even if your program starts no goroutines.
 //
 // [examples/export]: https://github.com/messaging-go/messaging/tree/main/examples/export
 package messaging

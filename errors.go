@@ -44,17 +44,15 @@ var (
 	ErrRateLimited = errors.New("rate limited")
 	// ErrServer is returned for an HTTP status of 500 or above.
 	ErrServer = errors.New("server error")
-	// ErrBadCursor is returned when a page would make a range loop or stop early: the
-	// cursor of the next page is missing, it was seen before, or too many pages in a row
-	// are empty.
+	// ErrBadCursor is returned when a page would make a range loop or stop early; see the
+	// package documentation.
 	ErrBadCursor = errors.New("bad cursor")
 	// ErrTooLarge is returned for a response over the limit of [WithMaxResponseBytes], for
 	// a page with far more rows than requested, and for a page whose rows hold more than
 	// 250,000 list elements and unknown members.
 	ErrTooLarge = wire.ErrTooLarge
 	// ErrAttemptTimeout is returned when an attempt exceeds its time limit; see
-	// [WithAttemptTimeout]. It is a [net.Error] whose Timeout method returns true. When
-	// the caller's own deadline passes, [context.DeadlineExceeded] is returned instead.
+	// [WithAttemptTimeout]. It is a [net.Error] whose Timeout method returns true.
 	ErrAttemptTimeout = exchange.ErrAttemptTimeout
 	// ErrNotAfter is returned when a request, or the retry of one, would begin after the
 	// time set by [WithNotAfter].
@@ -125,8 +123,7 @@ func deliveryIn(err error) (delivery Delivery, has bool) {
 
 // Call describes the call that failed.
 type Call struct {
-	// Op names the operation, for example "send email broadcast".
-	Op string
+	Op string // such as "send email broadcast"
 	// Method and Path are those of the HTTP request. Path is the template without a
 	// query. For [Client.Do], it is the path of the [Request].
 	Method, Path string
@@ -245,12 +242,10 @@ func (e *ValidationError) NextStep() NextStep { return e.Step }
 
 // GuardError reports a send that a guard refused; see [WithGuard]. Nothing was sent.
 type GuardError struct {
-	// Op names the operation.
 	Op string
 	// Err is the error that the guard returned.
-	Err error
-	// Step is what to do next. [NextStepOf] returns it.
-	Step NextStep
+	Err  error
+	Step NextStep // what to do next
 }
 
 // Error quotes the error of the guard.
@@ -379,8 +374,7 @@ type DecodeError struct {
 	Call
 	StatusCode int
 	Header     http.Header
-	// Body is the start of the response, at most 64 KiB.
-	Body []byte
+	Body       []byte // like that of an [APIError]
 	// Err names the JSON path of the value that cannot be read.
 	Err error
 }

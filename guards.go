@@ -9,9 +9,8 @@ import (
 	"github.com/messaging-go/messaging/internal/arguments"
 )
 
-// AllowOnly returns a guard for [WithGuard] that refuses every send that could reach
-// anyone not listed, so that a test system cannot email anyone else. [WithAllowOnly] is
-// the same guard as an option. A pattern is
+// AllowOnly returns the guard of [WithAllowOnly], which refuses every send that could reach
+// anyone not listed, so that a test system cannot email anyone else. A pattern is
 //
 //   - "qa@acme.test", an email address,
 //   - "@acme.test", the addresses in a domain, but not in its subdomains,
@@ -57,12 +56,11 @@ func (e patternError) Error() string {
 	return fmt.Sprintf("AllowOnly: pattern %q is not %s", string(e), patternForms)
 }
 
-// MaxRecipients returns a guard for [WithGuard] that refuses a send to more than n
-// recipients. [WithMaxRecipients] is the same guard as an option. The recipients are the
-// customers, and the addresses that no customer has: in email, cc and bcc of an email
-// broadcast, and in the payload of a trigger. Two customers are one if both their ids and
-// their addresses are equal; the case of ASCII letters in an address does not matter. Phone
-// numbers and devices do not count.
+// MaxRecipients returns the guard of [WithMaxRecipients], which refuses a send to more than n
+// recipients: the customers, and the addresses that no customer has, in email, cc and bcc of
+// an email broadcast, and in the payload of a trigger. Two customers are one if both their ids
+// and their addresses are equal; the case of ASCII letters in an address does not matter.
+// Phone numbers and devices do not count.
 //
 // The guard also refuses a send if the number of its recipients is unknown: a send to
 // segments, a send to all customers, an address that could be read as several, and a request

@@ -24,8 +24,7 @@ import (
 //
 // For each CallStart there is one CallDone, and for each AttemptStart one AttemptDone,
 // even if the transport or another function that you supply panics. A hook must not panic.
-// Each page of a range is a separate call. Hooks must be safe for concurrent use, as the
-// package documentation explains.
+// Each page of a range is a separate call.
 type Hooks struct {
 	// CallStart is called first, before the arguments are checked. ctx is never nil.
 	CallStart func(ctx context.Context, call CallInfo) context.Context
@@ -41,8 +40,7 @@ type Hooks struct {
 
 // CallInfo describes a call for [Hooks].
 type CallInfo struct {
-	// Op is the name of the operation, such as "list customers".
-	Op string
+	Op string // such as "list customers"
 	// Method is the HTTP method, or "" for a [Request] with an invalid method.
 	Method string
 	// Path is the template of the path below the base URL, or "" for [Client.Do].
@@ -66,7 +64,6 @@ type AttemptInfo struct {
 
 // CallResult is the outcome of a call.
 type CallResult struct {
-	// Attempts is the number of attempts that were made.
 	Attempts int
 	Delivery Delivery
 	// ErrorType is the reason why the call failed: the status as text if it is not 2xx,
@@ -76,14 +73,12 @@ type CallResult struct {
 	// does not find what it was asked for, and if the caller canceled the call, which may have
 	// been carried out anyway.
 	ErrorType string
-	// Duration is the time that the call took, including waits.
-	Duration time.Duration
+	Duration  time.Duration // including waits
 }
 
 // AttemptResult is the outcome of one attempt.
 type AttemptResult struct {
-	// Attempt is the number of the attempt, starting at 1.
-	Attempt int
+	Attempt int // like that of an [AttemptInfo]
 	// StatusCode is 0 if there was no response.
 	StatusCode int
 	Delivery   Delivery

@@ -39,12 +39,9 @@ func (s NextStep) String() string {
 	}
 }
 
-// NextStepOf returns what to do after a call that returned err. No other function is needed
-// to decide that. The package documentation has the code, and a table of what can go wrong.
-//
-// For a read, which changes nothing, NextStepOf never returns [NextNone] unless err is nil.
-// For a send, it takes all attempts into account: [NextRetry] means that the send was
-// certainly not carried out, or that [WithRepeatableSend] allows a duplicate.
+// NextStepOf returns what to do after a call that returned err. It takes all attempts into
+// account, and no other function is needed to decide that. The package documentation has the
+// code, and a table of what can go wrong.
 //
 // Wrapping an error does not change its step. If several errors are joined, those without a
 // step are ignored: neither they nor what they wrap have a method NextStep. If the others

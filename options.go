@@ -48,10 +48,10 @@ func (o sharedOption) applyToClient(c *config, p *arguments.Problems)           
 func (o sharedOption) applyToRequest(s *requestSettings, p *arguments.Problems) { o(s, p) }
 
 // WithHTTPClient sends requests through a copy of client, with the transport and the
-// cookie jar that it has when [NewClient] is called. Both must be safe for concurrent use.
-// If client has no transport, the default one is used; see [NewTransport] for one to
-// change or wrap. Redirects are not followed, regardless of CheckRedirect. A Timeout
-// becomes the limit of one attempt, unless [WithAttemptTimeout] sets a shorter one.
+// cookie jar that it has when [NewClient] is called. If client has no transport, the default
+// one is used; see [NewTransport] for one to change or wrap. Redirects are not followed,
+// regardless of CheckRedirect. A Timeout becomes the limit of one attempt, unless
+// [WithAttemptTimeout] sets a shorter one.
 //
 // About your own transport, or one that you assign to [http.DefaultTransport], this package
 // knows only whether it has read the body of a request, and what it reports to
@@ -124,8 +124,7 @@ func WithRetryPolicy(policy RetryPolicy) Option {
 	})
 }
 
-// Limiter paces requests. It must be safe for concurrent use, as the package documentation
-// explains. The type *rate.Limiter of golang.org/x/time/rate implements it.
+// Limiter paces requests. The type *rate.Limiter of golang.org/x/time/rate implements it.
 type Limiter interface {
 	// Wait blocks until a request may be sent, or ctx is done.
 	Wait(ctx context.Context) error
@@ -145,8 +144,7 @@ func WithRateLimiter(limiter Limiter) Option {
 // WithLogger logs one record per attempt: at debug level if the attempt succeeded,
 // otherwise as a warning. A record holds the operation, method, path template, status,
 // number of the attempt, duration and delivery, and the reason for a failure, which is
-// one of those listed for [CallResult]. A record holds nothing else. The handler of logger
-// must be safe for concurrent use, as the package documentation explains.
+// one of those listed for [CallResult]. A record holds nothing else.
 func WithLogger(logger *slog.Logger) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		switch {
@@ -162,7 +160,7 @@ func WithLogger(logger *slog.Logger) Option {
 // WithGuard calls guard with every send, including those of [Client.Do], after the send is
 // validated and before anything is sent. If guard returns an error, the call ends with a
 // [*GuardError]. If the option is repeated, the guards are called in order, until one
-// returns an error. Reads are not guarded. Guards must be safe for concurrent use.
+// returns an error. Reads are not guarded.
 //
 // [WithAllowOnly] and [WithMaxRecipients] are the guards of this package.
 func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
@@ -243,8 +241,7 @@ func WithInsecureHTTP() Option {
 // returns an error or a key that cannot be sent. After a 401, source is asked once more, and
 // if it returns another key, the call is retried with it at once, within the MaxAttempts of
 // the [RetryPolicy]. source receives the context of the call, so the time that it takes does not
-// count toward [WithAttemptTimeout]. source must be safe for concurrent use, as the package
-// documentation explains: one that caches a key needs a mutex.
+// count toward [WithAttemptTimeout]. A source that caches a key needs a mutex.
 func WithKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if source == nil {
@@ -302,8 +299,7 @@ func WithRepeatableSend() RequestOption {
 }
 
 // WithoutRetries limits a call to one attempt, regardless of the [RetryPolicy]. Use it
-// where something else retries, such as a job queue. [NextStepOf] still returns whether the
-// call can be retried.
+// where something else retries, such as a job queue.
 func WithoutRetries() RequestOption {
 	return requestOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutRetries = true })
 }

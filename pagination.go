@@ -20,8 +20,7 @@ import (
 
 // Page is one page of a list.
 type Page[T any] struct {
-	// Cursor is the cursor of this page, which is "" for the first page of a list. Pass
-	// it back to read the page again.
+	// Cursor is the cursor of this page, which is "" for the first page of a list.
 	Cursor   string
 	Items    []T
 	Meta     PageMeta

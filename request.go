@@ -26,8 +26,7 @@ type Response struct {
 	// Attempts is the number of attempts that were made. Within one attempt, net/http can
 	// repeat a read on its own.
 	Attempts int
-	// Duration is the time that the call took, including waits.
-	Duration time.Duration
+	Duration time.Duration // including waits
 }
 
 // resource is shared by the services of all resources.

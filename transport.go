@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -51,11 +50,7 @@ func newBaseTransport() *http.Transport {
 	if t, ok := http.DefaultTransport.(*http.Transport); ok {
 		return t.Clone()
 	}
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second,
-	}
+	return &http.Transport{Proxy: http.ProxyFromEnvironment}
 }
 
 // newDefaultTransport returns the transport of a client for which none was supplied. If the
