@@ -48,7 +48,7 @@ func (c *Connection) handle(frame http2.Frame, framer *http2.Framer, requests ma
 			return framer.WritePing(true, frame.Data)
 		}
 	case *http2.MetaHeadersFrame:
-		// Every request has a framer of its own, which writes a frame at a time.
+		// Every request has its own framer, and so needs no lock to write a frame.
 		request := &Connection{server: c.server, net: c.net, stream: id, frames: http2.NewFramer(c.net, nil)}
 		request.last = Request{Method: frame.PseudoValue("method"), Target: frame.PseudoValue("path"), Header: http.Header{}}
 		for _, field := range frame.RegularFields() {
