@@ -127,14 +127,11 @@ func TestPages(t *testing.T) {
 		}},
 		"a search in an empty history shows how to send": {nil, shown{
 			"/?q=has:skipped": {"Send something here", "!Nothing matches"},
-			"/":               {`!id="overview"`, "!data-outage", `<option value="has:skipped">`, "!<span>Mark</span>"},
+			"/":               {`!id="overview"`, "!data-outage", `<option value="has:skipped">`, `<option value="event:">`, "!<span>Mark</span>"},
 			"/customers":      {`!<option value="has:skipped">`}, "/events?q=nothing": {"!<article>"},
 			"/customers?q=ada": {`Matches for <bdi>ada</bdi></span><a href="/customers">Clear</a>`},
 			"/events": {`<main id="main" class="panes">`, `1×aria-current="true"`,
 				`!<option value="has:skipped">`}, // the first one is beside the list
-		}},
-		"a search offers what was sent": {[]string{"GET /v1/events", "mark check out"}, shown{
-			"/": {`<option value="event:">`, `@<option value="mark:"check out"">`, `<option value="fault:slow">`},
 		}},
 		"chips write the search": {[]string{"fill"}, shown{
 			`/?q=ada+op:"trigger+event"+status:4xx`: {
@@ -176,8 +173,6 @@ func TestPages(t *testing.T) {
 			"email " + broadcastOf("Hi {{name}}", "{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}}")}, shown{
 			"/requests/1": {"1×is not documented.</p>", "{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more were sent without a variable."},
 		}},
-		"the line about a request does not repeat its title": {[]string{"GET /v1/customers", "GET /elsewhere"}, shown{
-			"/requests/1": {`<p class="sub">GET /v1/customers · request 1 · `}, "/requests/2": {`<p class="sub">request 2 · `}}},
 		"a delayed refusal is not called a fault": {[]string{
 			`fault {"op":"create event","count":2,"fault":{"kind":"slow","after":"1ms"}}`,
 			"POST /v1/events " + invalidEvent, "POST /v1/events " + validEvent}, shown{
@@ -188,10 +183,6 @@ func TestPages(t *testing.T) {
 				"/?q=delivery:unknown": {`<span id="matches">2 requests</span>`, "1×" + row, // they are in one row
 					`<span class="tag unknown">500 unknown</span>`},
 				"/api/requests?q=delivery:unknown": {`2×"number"`}}},
-		"durations have one format": {[]string{"GET /v1/events",
-			`fault {"op":"list events","count":1,"fault":{"kind":"slow","after":"20ms"}}`, "GET /v1/events"}, shown{
-			"/":           {`~(?s)<small>#2</small>[^#]*<span class="ended">\d+ms</span></span>\s*</a>`}, // of a slow request
-			"/requests/1": {`~<h2>Response <small>200 · \d+(µs|ms)</small>`, `~ · \d+(µs|ms)</p>`}}},
 		"what the SDK refuses is accepted with a warning": {[]string{
 			"email " + broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), "fill"}, shown{
 			"/requests/1": {"~(?s)<article>.*sender_name must not contain a line break or a NUL", "~(?s)<article>.*" + acceptedTag,
@@ -199,8 +190,6 @@ func TestPages(t *testing.T) {
 				`~(?s)<article>.*Delivery <span class="tag warn">not sent</span> The service carried it out, because it came`},
 			"/requests/2": {notSent}, "/requests/4": {notSent}, "/requests/5": {notSent, acceptedTag + "</span>"}, "/requests/6": {notSent},
 		}},
-		"a subject that nobody sees has a title": {[]string{"email " + broadcastOf(`"Moved"`, `" "`)}, shown{
-			"/requests/1": {`<bdi class="what">(blank subject)</bdi>`, `>(blank subject)</h1>`}}},
 		"values of undocumented types are marked": {[]string{
 			`post /api/seed {"events":[{"id":"odd","name":"n","description":"d","parameters":[{"name":"a","type":"text"},` +
 				`{"name":"b","type":"numeric"},{"name":"c","type":"color"},{"name":"d","type":"numeric"}]}]}`,
@@ -210,11 +199,6 @@ func TestPages(t *testing.T) {
 			`fault {"op":"list events","count":1,"fault":{"kind":"malformed","body":"{"}}`, "GET /v1/events"}, shown{
 			"/requests/1": {acceptedTag + "</span>"},
 			"/requests/2": {"A fault replaced the response.<", "!carried out"}}},
-		"a required value that is empty is marked": {[]string{
-			`trigger {"event_id":"` + orderShipped + `","payload":{"email":"ada@example.com","order":"",` +
-				`"shipped_at":"2026-12-01T09:00:00Z"}}`}, shown{
-			"/requests/1": {`<code>order</code> <small>text, required</small><td role="cell" data-label="Sent as"><code>&#34;&#34;</code>` +
-				`<td role="cell"><span class="tag warn">empty</span>`, "<dt>Sent by</dt><dd><bdi>test</bdi></dd>"}}},
 		// Whoever queues again what the client has retried sends it twice.
 		"what the client retries by itself": {[]string{`fault {"op":"create event","fault":{"kind":"rate_limited","after":"31s"}}`,
 			`fault {"op":"trigger event","fault":{"kind":"rate_limited"}}`, `fault {"op":"list events","fault":{"kind":"rate_limited"}}`,
@@ -231,31 +215,23 @@ func TestPages(t *testing.T) {
 				`<small class="endpoint">GET /v1/customers</small>`, `<tr id="at-per_page"><td><code>per_page</code><td><code>3</code></tr>`,
 				"email (did you mean emails?) and x were sent, which the operation or the event does not have."},
 			"/?q=ada@example.com": {"1×" + row}, "/?q=email": {"1×" + row}, "/?q=bob@example.com": {"0×" + row}}},
-		"the query of a row is short": {[]string{"GET /v1/customers?emails=" + strings.Repeat("ada@example.com,", 100)}, shown{
-			"/": {`~<bdi>[^<]{60}…<`}}},
 		"a query marks its problems": {[]string{"GET /v1/events?cursor=zzz&per_page=2"}, shown{
 			"/requests/1": {`<tr id="at-cursor"><td><code>cursor</code><td><code>zzz</code>`,
 				`1 problem: <a href="/requests/1?tab=exchange#at-cursor">cursor is not a cursor of this list</a>`}}},
-		"the query of a send has no parameters": {[]string{"POST /v1/events?dry_run=1 " + invalidEvent, "GET /elsewhere?x=1"}, shown{
-			"/requests/1": {"dry_run was sent, which the operation or the event does not have."},
-			"/requests/2": {"!not a parameter", "<td><code>x</code><td><code>1</code>"}}},
-		"problems of a body that is not shown as lines are named": {[]string{
-			`POST /v1/events {"name":"n","more":[` + strings.Repeat("1,", 4100) + `1]}`, "POST /v1/events " + invalidEvent}, shown{
-			"/requests/1": {`#at-description">description is required, and 1 more</a>`},
-			"/requests/2": {`2 problems: <a href="/requests/2?tab=exchange#at-description">description is required, and 1 more</a>`,
-				`<em id="at-description">description is required</em>`, `class="line marked"`}}},
-		"problems lead to their lines": {[]string{"email " + broadcastOf(`"Acme"`, `7`, `"ada@example.com"`, `"ada"`)}, shown{
+		"problems lead to their lines": {[]string{"email " + broadcastOf(`"Acme"`, `7`, `"ada@example.com"`, `"ada"`),
+			`POST /v1/events {"name":"n","more":[` + strings.Repeat("1,", 4100) + `1]}`}, shown{
 			"/requests/1?q=status:422": {`~2 problems: <a href="/requests/1\?q=status%3A422&amp;tab=exchange` +
 				`#at-recipients.1.customers.0.email">recipients.1.customers.0.email [^<]*, and 1 more</a>`,
-				`~<span class="line marked" [^\n]*sender_name[^\n]*<em id="at-sender_name">`}}},
+				`~<span class="line marked" [^\n]*sender_name[^\n]*<em id="at-sender_name">`},
+			"/requests/2": {`#at-description">description is required, and 1 more</a>`}}}, // the body is too long for lines
+		"a body that is not JSON has a place where it ends": {[]string{"POST /v1/events {\n\"é\": 1, \"a\": nope}", "POST /v1/events [1,"}, shown{
+			"/requests/1?tab=exchange": {"@Not JSON: line 2, column 15: invalid character 'o' in literal null"},
+			"/requests/2?tab=exchange": {"Not JSON: line 1, column 4: unexpected end of JSON input"}}},
 		"rules are described in words": {[]string{`fault {"count":1,"fault":{"kind":"slow","after":"2s"}}`,
-			`fault {"count":0,"fault":{"kind":"slow","after":"2s"}}`, `fault {"count":3,"skip":2,"fault":{"kind":"slow","after":"2s"}}`,
-			`fault {"op":"trigger","count":0,"skip":1,"probability":0.5,"seed":7,"fault":{"kind":"slow","after":"2s"}}`}, shown{
+			`fault {"op":"trigger","count":0,"skip":1,"probability":0.5,"seed":7,"fault":{"kind":"status","status":502,"body":"x"}}`}, shown{
 			"/faults": {`<td data-label="What happens">slow 2s<td data-label="Which requests">1 request<`,
-				`<td data-label="What happens">slow 2s<td data-label="Which requests">all<`,
-				`<td data-label="What happens">slow 2s<td data-label="Which requests">3 requests after the first 2<`,
-				`<td data-label="Which requests">all after the first, each with probability 0.5 (seed 7)<`,
-				`<td><code>4</code><td data-label="Operation">Trigger event`}}},
+				`<td data-label="Operation">Trigger event<td data-label="What happens">status 502: x` +
+					`<td data-label="Which requests">all after the first, each with probability 0.5 (seed 7)<`}}},
 		"pages say that there is an outage": {[]string{"outage 1h"}, shown{
 			"/": {`~data-outage="[^"]+" .*<span role="status">outage</span>`}, "/faults": {"Outage until",
 				"None is active: after the outage, every request is served.", "!None is active: every request is served."}}},
@@ -288,8 +264,7 @@ func TestControlCharactersAreShownAndTurnNothingAround(t *testing.T) {
 
 func TestTheSourceOfAnEmailIsExactlyItsMessage(t *testing.T) {
 	f := start(t, records.Demo())
-	for i, message := range []string{"<p>One\n\n&amp;</p>\n<b>", strings.Repeat("<table><tr><td>é</td></tr></table>", 200), "", "\n",
-		"é"} {
+	for i, message := range []string{"<p>One\n\n&amp;</p>\n<b>", "\n", "é"} {
 		f.email(withMessage(message))
 		_, source, _ := strings.Cut(f.get(fmt.Sprintf("/requests/%d?tab=source", i+1)).Body, `aria-label="Message as it was sent"><code>`)
 		source, _, _ = strings.Cut(source, "</code>")
@@ -334,28 +309,23 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 }
 
 func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) {
-	for query, test := range map[string]struct{ step, title, who string }{
-		"event:shipped+to:grace": {"trigger " + skippedBody, "order shipped", "grace@example.com"},
-		"event:order+to:c-9": {`trigger {"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`,
-			"order shipped", "c-9"},
-		"to:new@example.com": {"email " + emailBody, "Moved", "to ada@example.com &#43;1 and 1 segment"},
-		"subject:s":          {"push " + without(pushBody, `,"schedule_type":"send-now"`), "s", "to all customers"},
-	} {
-		f := start(t, records.Demo())
-		f.steps([]string{`fault {"fault":{"kind":"rate_limited"}}`, test.step})
-		f.shows("/?q="+query, `<bdi class="what">`+test.title+"</bdi>", `<span class="who"><span class="about"><span class="says">`+
-			`<bdi>fault: rate limited</bdi> · <bdi>`+test.who+`</bdi></span> <span class="op">· `)
+	f := start(t, records.Demo())
+	f.steps([]string{`fault {"count":2,"fault":{"kind":"rate_limited"}}`, "trigger " + skippedBody, "email " + emailBody})
+	for query, want := range map[string][2]string{"event:shipped+to:grace": {"order shipped", "grace@example.com"},
+		"to:new@example.com+subject:Moved": {"Moved", "to ada@example.com &#43;1 and 1 segment"}} {
+		f.shows("/?q="+query, `<bdi class="what">`+want[0]+"</bdi>", `<span class="who"><span class="about"><span class="says">`+
+			`<bdi>fault: rate limited</bdi> · <bdi>`+want[1]+`</bdi></span> <span class="op">· `)
 	}
 }
 
 func TestNotesDoNotSayThatARefusedRequestWasCarriedOut(t *testing.T) {
+	f := start(t, records.Demo())
 	const refused = "The request was refused, and nothing was done."
-	for _, fault := range []string{`{"kind":"answer_lost"}`, `{"kind":"malformed","body":"{"}`, `{"kind":"slow","after":"1ms"}`} {
-		f := start(t, records.Demo())
+	for i, fault := range []string{`{"kind":"answer_lost"}`, `{"kind":"malformed","body":"{"}`, `{"kind":"slow","after":"1ms"}`} {
 		f.steps([]string{`fault {"count":2,"fault":` + fault + `}`, `trigger {"event_id":"nope","payload":{"email":"a@b.test"}}`,
 			"trigger " + skippedBody})
-		f.shows("/requests/1", refused, "!was carried out")
-		f.shows("/requests/2", "!"+refused)
+		f.shows(fmt.Sprintf("/requests/%d", 2*i+1), refused, "!was carried out.")
+		f.shows(fmt.Sprintf("/requests/%d", 2*i+2), "!"+refused, "The request was carried out.")
 	}
 }
 
@@ -396,11 +366,4 @@ func TestTemplatesShowEveryTextOfOthers(t *testing.T) {
 			assert.NotContains(t, string(content), "{{"+field+"}}", "%s: write {{show %s}}", file, field)
 		}
 	}
-}
-
-func TestCustomersWithoutANameAreNotNamedTwice(t *testing.T) {
-	f := start(t, nil)
-	f.email(emailBody)
-	list, _, _ := strings.Cut(f.get("/customers").Body, `id="detail"`)
-	assert.Equal(t, 1, strings.Count(list, "new@example.com"))
 }

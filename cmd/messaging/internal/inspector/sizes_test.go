@@ -132,19 +132,3 @@ func TestTheCustomersOfABroadcastEndAfter500(t *testing.T) {
 	assert.Equal(t, 3, item.More)
 	f.shows("/requests/1?tab=audience", "503 customers", "c499@x.test", "!c500@x.test", "3 more customers not shown")
 }
-
-func TestARefusedTriggerAllocatesTheSameWithManyEvents(t *testing.T) {
-	events := make([]string, 20_000)
-	for i := range events {
-		events[i] = fmt.Sprintf(`{"id":"event-%d","name":"n","description":"%s"}`, i, strings.Repeat("x", 100))
-	}
-	seed, err := records.ParseSeed([]byte(`{"events":[` + strings.Join(events, ",") + `]}`))
-	require.NoError(t, err)
-	allocations := func(f *fixture) float64 {
-		return testing.AllocsPerRun(20, func() {
-			require.Equal(t, 422, f.trigger(`{"event_id":"`+orderShipped+`","payload":{}}`))
-		})
-	}
-	few := allocations(start(t, records.Demo()))
-	assert.InDelta(t, few, allocations(start(t, seed)), few/2)
-}
