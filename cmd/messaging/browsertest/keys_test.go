@@ -31,6 +31,8 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 			fmt.Sprintf(` && document.querySelector(".row[aria-current]").dataset.number === "%d"`, number))
 	}
 	p.until(`document.querySelector("#detail h1").textContent === "We have moved"`)
+	p.press("Enter") // into the request: the tab key need not pass a hundred rows
+	p.until(`document.activeElement.id === "detail"`)
 	p.press("k")
 	p.until(at("/requests/11"))
 	p.press("]")
@@ -126,27 +128,6 @@ func TestTheSettingsOfABrowserStay(t *testing.T) {
 	p.click("#shortcuts")
 	p.press("f")
 	p.until(`location.pathname === "/faults"`)
-}
-
-// TestEnterGoesIntoTheRequest holds that the tab key need not pass a hundred rows to reach it.
-func TestEnterGoesIntoTheRequest(t *testing.T) {
-	b := startBox(t, "--seed", "demo")
-	for range 3 {
-		b.send("GET", "/v1/events", "")
-	}
-	p := openTab(t, b.ui, 390, "light")
-	for _, number := range []string{"3", "2"} {
-		p.press("j")
-		p.until(fmt.Sprintf(`document.activeElement.dataset.number === "%s"`, number))
-	}
-	for _, width := range []int64{390, 1280} {
-		p.do(chromedp.EmulateViewport(width, 800))
-		eval[bool](p, `(document.querySelector("#rows .row:nth-of-type(2)").focus(), true)`)
-		p.press("Enter")
-		p.until(`location.pathname === "/requests/2" && document.activeElement.id === "detail"`)
-		p.press("Escape")
-		p.until(`location.pathname === "/" && document.activeElement.dataset.number === "2"`)
-	}
 }
 
 // TestEveryWayBackLeadsToTheRow leaves a detail by its link, by a key and by the button of
