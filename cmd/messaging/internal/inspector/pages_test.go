@@ -224,7 +224,8 @@ func TestPages(t *testing.T) {
 				`#at-recipients.1.customers.0.email">recipients.1.customers.0.email [^<]*, and 1 more</a>`,
 				`~<span class="line marked" [^\n]*sender_name[^\n]*<em id="at-sender_name">`},
 			"/requests/2": {`#at-description">description is required, and 1 more</a>`}}}, // the body is too long for lines
-		"a body that is not JSON has a place where it ends": {[]string{"POST /v1/events {\n\"é\": 1, \"a\": nope}", "POST /v1/events [1,"}, shown{
+		"a body that is not JSON has a place where it ends": {[]string{
+			"POST /v1/events {\n\"é\": 1, \"a\": nope}", "POST /v1/events [1,"}, shown{
 			"/requests/1?tab=exchange": {"@Not JSON: line 2, column 15: invalid character 'o' in literal null"},
 			"/requests/2?tab=exchange": {"Not JSON: line 1, column 4: unexpected end of JSON input"}}},
 		"rules are described in words": {[]string{`fault {"count":1,"fault":{"kind":"slow","after":"2s"}}`,
