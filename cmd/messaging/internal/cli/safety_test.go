@@ -384,7 +384,7 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 	}
 	for _, command := range []string{"-p sandbox customer list", "-p sandbox customer list --json", "help exit-codes", "--version",
 		"profile list", "sandbox dump", "sandbox mark", "sandbox env", "sandbox fault list --json",
-		"sandbox fault status --status 500 --op create", "completion bash"} {
+		"sandbox fault status --status 500 --skip 1000", "completion bash"} {
 		stderr, code := run(full, strings.Fields(command)...)
 		assert.Equal(t, 1, code, command)
 		assert.Contains(t, stderr, "no space left on device", command)

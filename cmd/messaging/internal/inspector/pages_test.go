@@ -229,7 +229,7 @@ func TestPages(t *testing.T) {
 			"/requests/1?tab=exchange": {"@Not JSON: line 2, column 15: invalid character 'o' in literal null"},
 			"/requests/2?tab=exchange": {"Not JSON: line 1, column 4: unexpected end of JSON input"}}},
 		"rules are described in words": {[]string{`fault {"count":1,"fault":{"kind":"slow","after":"2s"}}`,
-			`fault {"op":"trigger","count":0,"skip":1,"probability":0.5,"seed":7,"fault":{"kind":"status","status":502,"body":"x"}}`}, shown{
+			`fault {"op":"trigger event","count":0,"skip":1,"probability":0.5,"seed":7,"fault":{"kind":"status","status":502,"body":"x"}}`}, shown{
 			"/faults": {`<td data-label="What happens">slow 2s<td data-label="Which requests">1 request<`,
 				`<td data-label="Operation">Trigger event<td data-label="What happens">status 502: x` +
 					`<td data-label="Which requests">all after the first, each with probability 0.5 (seed 7)<`}}},
@@ -275,7 +275,7 @@ func TestTheSourceOfAnEmailIsExactlyItsMessage(t *testing.T) {
 
 func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	f := start(t, records.Demo())
-	f.steps([]string{`fault {"op":"trigger","count":2,"fault":{"kind":"rate_limited"}}`,
+	f.steps([]string{`fault {"op":"trigger event","count":2,"fault":{"kind":"rate_limited"}}`,
 		"trigger " + skippedBody, "trigger " + skippedBody, "trigger " + skippedBody})
 	f.shows("/", "1×"+row, `data-number="3" data-attempts="2 1"`, `href="/requests/1"`, ">3 attempts<")
 	f.shows("/requests/1", `data-number="3" data-attempts="2 1" aria-current="true"`)

@@ -43,7 +43,7 @@ func TestReplayRepeatsARequestWithinTheSandbox(t *testing.T) {
 	assert.Contains(t, detail, `"skipped":[]`)
 	_, detail = f.replayed(`{"number":1}`)
 	assert.Contains(t, detail, `"per_page":["1"]`, "the query is repeated")
-	f.fault(`{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
+	f.fault(`{"op":"trigger event","count":1,"fault":{"kind":"answer_lost"}}`)
 	_, detail = f.replayed(`{"number":3}`)
 	assert.Contains(t, detail, `"status":200`, "faults are for those who ask for them")
 	_, detail = f.replayed(`{"number":3,"faults":true}`)

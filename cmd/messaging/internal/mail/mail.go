@@ -68,30 +68,20 @@ func Text(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Blocks divides a text at the ends of its lines, and where blocks of HTML begin and end.
-func Blocks(text string) (parts []string) {
-	for line := range strings.Lines(text) {
-		from := 0
-		for _, at := range blockTags.FindAllStringIndex(line, -1) {
-			end := at[0]
-			if line[end+1] == '/' {
-				end = at[1]
-			}
-			if end > from && end < len(line) {
-				parts, from = append(parts, line[from:end]), end
-			}
+// Lines returns a text as lines that people can compare: each tag of a block of HTML is one. Blank lines and the white
+// space around a line are left out.
+func Lines(text string) (lines []string) {
+	for line := range strings.Lines(blockTag.ReplaceAllString(text, "\n$0\n")) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
 		}
-		parts = append(parts, line[from:])
 	}
-	return parts
+	return lines
 }
 
 const blockNames = `html|head|body|title|meta|style|p|div|h[1-6]|li|ul|ol|table|tr|td|th|section|header|footer|blockquote|pre|br|img`
 
-// blockTags matches the tag that begins a block, or those that end some.
-var blockTags = regexp.MustCompile(`(?i)<(` + blockNames + `)\b[^<>]*>|(</(` + blockNames + `)>\s*)+`)
-
-var blockName = regexp.MustCompile(`^(` + blockNames + `)$`)
+var blockTag, blockName = regexp.MustCompile(`(?i)</?(` + blockNames + `)\b[^<>]*>`), regexp.MustCompile(`^(` + blockNames + `)$`)
 
 // text returns the text in a node, with a line break around each block.
 func text(n *html.Node) string {

@@ -133,6 +133,17 @@ func TestMessagesWithoutTagsAreText(t *testing.T) {
 	}
 }
 
+func TestLinesBreakAtBlocksAndNotWithinText(t *testing.T) {
+	for message, want := range map[string][]string{
+		`<table><tr><td class="x">1 <b>one</b></td>two</tr></table>`: {"<table>", "<tr>", `<td class="x">`, "1 <b>one</b>", "</td>", "two",
+			"</tr>", "</table>"},
+		"Hello,\r\n\n  a < b and {{x}}\n": {"Hello,", "a < b and {{x}}"},
+		"":                                nil,
+	} {
+		assert.Equal(t, want, mail.Lines(message), message)
+	}
+}
+
 func FuzzCleanEnds(f *testing.F) {
 	f.Add(`<noscript><style><link rel=preconnect href=x>`)
 	f.Fuzz(func(t *testing.T, message string) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -75,39 +74,11 @@ func (b *Sandbox) Rules() []ActiveRule {
 
 // AddRule adds a rule and returns its id. The error is a *[fake.RuleError].
 func (b *Sandbox) AddRule(r fake.Rule) (id int, err error) {
-	if r.Op, err = findOp(r.Op); err != nil {
-		return 0, err
+	if err = r.Check(); err == nil {
+		id = b.service.AddRule(r)
+		b.History.Touch()
 	}
-	if err := r.Check(); err != nil {
-		return 0, err
-	}
-	defer b.History.Touch()
-	return b.service.AddRule(r), nil
-}
-
-// findOp returns the name of the one operation whose name contains part, or "" for "".
-func findOp(part string) (name string, err error) {
-	if part == "" || fake.IsServed(part) {
-		return part, nil
-	}
-	var found []string
-	for op := range service.Served() {
-		if strings.Contains(op.Name, strings.ToLower(part)) {
-			found = append(found, op.Name)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return "", ruleError("op", "unknown operation %q; must be empty or part of one of %s", part, service.Names(service.Served()))
-	default:
-		return "", ruleError("op", "%q is part of several operations: %s", part, strings.Join(found, ", "))
-	}
-}
-
-func ruleError(field, format string, args ...any) error {
-	return &fake.RuleError{Field: field, Problem: fmt.Sprintf(format, args...)}
+	return id, err
 }
 
 // ErrNotFound is the error for a rule that does not exist.
@@ -129,7 +100,7 @@ const maxOutage = time.Hour
 // an outage, the duration replaces the rest of it. The error is a *[fake.RuleError].
 func (b *Sandbox) Outage(d time.Duration) error {
 	if d <= 0 || d > maxOutage {
-		return ruleError("for", "must be more than 0 and at most %v", maxOutage)
+		return &fake.RuleError{Field: "for", Problem: fmt.Sprintf("must be more than 0 and at most %v", maxOutage)}
 	}
 	b.port.outage(d)
 	b.History.Touch()

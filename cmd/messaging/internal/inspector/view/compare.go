@@ -91,10 +91,8 @@ func bodyText(body []byte) string {
 		if isJSON {
 			line = strings.ReplaceAll(strings.TrimRight(line, ",\n"), `\n`, "\n")
 		}
-		for _, part := range mail.Blocks(line) {
-			if part = strings.TrimSpace(part); part != "" {
-				b.WriteString(indent + visible.Prose(part) + "\n")
-			}
+		for _, part := range mail.Lines(line) {
+			b.WriteString(indent + visible.Prose(part) + "\n")
 		}
 	}
 	return b.String()
