@@ -100,7 +100,6 @@ type creation struct {
 	service  *profile.Service
 	compared []definitions.Comparison
 	missing  []definitions.Comparison
-	created  int
 }
 
 func (c *creation) asking(cmd *cobra.Command) *cobra.Command {
@@ -207,12 +206,13 @@ func (c *creation) confirmed(ctx context.Context) error {
 		plan.Add("description", words.Shortened(each.Wanted.Description, excerpt))
 	}
 	count := words.Count(len(prepared), "event")
-	err = c.send(ctx, &c.confirm, &send{service: c.service, plan: plan, question: "Create " + count + "?", answer: fmt.Sprint(len(prepared)),
-		prepared: prepared, unrecorded: true, recheck: c.recheck, accepted: c.accepted, unknown: c.lookUp})
+	all := &send{service: c.service, plan: plan, question: "Create " + count + "?", answer: fmt.Sprint(len(prepared)),
+		prepared: prepared, unrecorded: true, recheck: c.recheck, unknown: c.lookUp}
+	err = c.send(ctx, &c.confirm, all)
 	switch {
-	case err != nil && c.created > 0:
+	case err != nil && all.done > 0:
 		return errors.Join(err, exit.With(exit.PartlyDone, "%d of %s were created; run the same command again to create the others",
-			c.created, count))
+			all.done, count))
 	case err != nil || c.confirm.DryRun:
 		return err
 	}
@@ -234,11 +234,6 @@ func (c *creation) recheck(ctx context.Context) error {
 	return nil
 }
 
-func (c *creation) accepted(int, *messaging.Response) error {
-	c.created++
-	return nil
-}
-
 // lookUp finds out whether an event was created although the response was lost.
 func (c *creation) lookUp(ctx context.Context, i int, lost error) error {
 	ctx, end := c.limited(context.WithoutCancel(ctx))
@@ -246,7 +241,6 @@ func (c *creation) lookUp(ctx context.Context, i int, lost error) error {
 	if _, err := c.service.Client.Events.GetByName(ctx, c.missing[i].Event); err != nil {
 		return exit.With(exit.Unknown, "%w\nbefore you create it again, see whether it is there: %s", lost, c.command("event", "list"))
 	}
-	c.created++
 	return nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
@@ -101,7 +100,7 @@ func readInput(cmd *cobra.Command, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	data, err := bounded.ReadAll(in)
+	data, err := io.ReadAll(in)
 	if err != nil {
 		return nil, exit.With(exit.Usage, "%s %w", path, err)
 	}

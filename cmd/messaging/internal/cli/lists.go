@@ -254,12 +254,10 @@ func newAPI(s *settings) *cobra.Command {
 path begins with a slash and is already escaped; a query can follow it.`,
 		"  messaging -p sandbox api GET "+service.ListEvents.Path+"\n"+
 			"  messaging -p sandbox api GET '"+service.ListCustomers.Path+"?per_page=2'",
-		func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 || !strings.EqualFold(args[0], http.MethodGet) {
+		cobra.ExactArgs(2), nil, func(c call) error {
+			if !strings.EqualFold(c.args[0], http.MethodGet) {
 				return exit.With(exit.Usage, "api takes GET and a path; it only reads")
 			}
-			return nil
-		}, nil, func(c call) error {
 			path, rawQuery, _ := strings.Cut(c.args[1], "?")
 			query, err := url.ParseQuery(rawQuery)
 			if err != nil {

@@ -18,7 +18,6 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/outbox"
@@ -27,7 +26,6 @@ import (
 // runFlags are the flags of the run command.
 type runFlags struct {
 	*ledgerFlag
-	rate       string
 	inFlight   int
 	untilEmpty bool
 }
@@ -44,10 +42,9 @@ You can stop it with Ctrl-C or kill it. Run it again to continue. Entries that w
 sent when it was killed become unclear after about 40 seconds, and are not sent again. Any
 number of these commands can run at the same time.`,
 		Example: `  messaging -p sandbox outbox run --ledger orders.db --until-empty
-  messaging -p sandbox outbox run --ledger orders.db --until-empty --rate 50/s --in-flight 16`,
+  messaging -p sandbox outbox run --ledger orders.db --until-empty --in-flight 16`,
 	}, flags.run)
 	f := cmd.Flags()
-	f.StringVar(&flags.rate, "rate", "", "sends per second, such as `50/s`; default: the rate of the profile")
 	f.IntVar(&flags.inFlight, "in-flight", 64, "number of entries to send at the same time; a kill leaves at most twice that many unclear")
 	f.BoolVar(&flags.untilEmpty, "until-empty", false, "end when nothing is pending")
 	return cmd
@@ -72,14 +69,8 @@ func (flags *runFlags) run(ctx context.Context, b *box, _ []string) error {
 		outbox.WithLogger(slog.New(slog.NewTextHandler(flags.printer.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))),
 		outbox.WithOnSettled(d.settled),
 	}
-	limit := service.Rate
-	if flags.rate != "" {
-		if limit, err = profile.ParseRate(flags.rate); err != nil {
-			return exit.With(exit.Usage, "--rate: %w", err)
-		}
-	}
-	if limit > 0 {
-		options = append(options, outbox.WithRateLimiter(rate.NewLimiter(limit, 1)))
+	if service.Rate > 0 {
+		options = append(options, outbox.WithRateLimiter(rate.NewLimiter(service.Rate, 1)))
 	}
 	if flags.timeout > 0 {
 		options = append(options, outbox.WithSendTimeout(flags.timeout))

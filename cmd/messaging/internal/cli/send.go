@@ -23,22 +23,21 @@ import (
 type send struct {
 	service          *profile.Service
 	plan             *confirm.Plan
-	question, answer string // answer is what is typed outside of a sandbox
-	prepared         []*messaging.Prepared
-	recipients       *int      // nil if their number is not known
-	due              time.Time // zero for now
+	question, answer string                // answer is what is typed outside of a sandbox
+	prepared         []*messaging.Prepared // a single one, if it is recorded
+	recipients       *int                  // nil if their number is not known
+	due              time.Time             // zero for now
 	// again repeats a send that the record blocks. What is not recorded is compared with the account instead, by recheck.
 	again, unrecorded bool
 	// recheck looks again at what may have changed while the question waited.
 	recheck func(context.Context) error
-	// accepted reports a body that was carried out, in place of what a send of the record prints.
-	accepted func(i int, response *messaging.Response) error
 	// unknown finds out what became of a body, and returns the error if it was not carried out, or nobody knows.
 	unknown func(ctx context.Context, i int, err error) error
 
 	record   *sends.Record
 	begun    sends.Send
 	blocking *sends.Send // what the operator sees of an earlier send, or nil
+	done     int         // how many bodies were carried out
 }
 
 // printsOf sets the fields that --json can choose for a command that sends: those of its plan, or of what it prints then.
@@ -129,18 +128,15 @@ func (s *settings) carryOut(ctx context.Context, send *send) error {
 	for i := range send.prepared {
 		response, err := s.sendOne(ctx, send, i)
 		if exit.CodeOf(err) == exit.Unknown && send.unknown != nil {
-			if err = send.unknown(ctx, i, err); err == nil {
-				continue
-			}
+			err = send.unknown(ctx, i, err)
 		}
 		if err != nil {
 			return err
 		}
-		accepted := send.accepted
-		if accepted == nil {
-			accepted = func(i int, response *messaging.Response) error { return s.reportAccepted(send, i, response) }
+		if send.done++; send.unrecorded {
+			continue
 		}
-		if err := accepted(i, response); err != nil {
+		if err := s.reportAccepted(send, response); err != nil {
 			return err
 		}
 	}
@@ -235,8 +231,8 @@ type acceptedSend struct {
 }
 
 // reportAccepted reports a broadcast or a trigger that was carried out.
-func (s *settings) reportAccepted(send *send, i int, response *messaging.Response) error {
-	outcome := acceptedSend{ID: send.begun.ID, Operation: send.prepared[i].Operation(), Delivery: string(sends.Accepted),
+func (s *settings) reportAccepted(send *send, response *messaging.Response) error {
+	outcome := acceptedSend{ID: send.begun.ID, Operation: send.prepared[0].Operation(), Delivery: string(sends.Accepted),
 		Recipients: send.recipients}
 	text := "accepted"
 	if response != nil && response.Message != "" {

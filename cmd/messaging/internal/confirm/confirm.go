@@ -2,11 +2,11 @@
 package confirm
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -16,6 +16,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
@@ -46,17 +47,13 @@ func (p *Plan) Add(name, text string) {
 	}
 }
 
-// Show writes the plan to stderr, even with --quiet. Nobody can confirm a plan that could not
-// be written.
-func (p *Plan) Show(printer *output.Printer) error {
-	var text bytes.Buffer
-	to := *printer
-	to.Err = &text
-	to.Title(p.title)
+// show writes the plan. Nobody can confirm one that could not be written.
+func (p *Plan) show(printer *output.Printer, to io.Writer) error {
+	text := printer.Bold(visible.Text(p.title)) + "\n"
 	for _, line := range p.lines {
-		to.Item(line[0], strings.ReplaceAll(line[1], "\n", " "))
+		text += visible.Text(fmt.Sprintf("  %-12s %s", line[0], strings.ReplaceAll(line[1], "\n", " "))) + "\n"
 	}
-	_, err := printer.Err.Write(text.Bytes())
+	_, err := io.WriteString(to, text)
 	return err
 }
 
@@ -125,7 +122,7 @@ func NewAction(s *profile.Service, operation string, content []byte, question, a
 // after a dry run.
 func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Action) (bool, error) {
 	plan.Add("digest", a.Digest)
-	if err := plan.Show(p); err != nil {
+	if err := plan.show(p, p.Err); err != nil {
 		return false, exit.With(exit.Usage, "nothing was sent: the plan could not be shown: %w", err)
 	}
 	switch {
@@ -153,9 +150,7 @@ func ask(ctx context.Context, p *output.Printer, plan *Plan, question, answer st
 	}
 	defer tty.Close()
 	if _, shown := output.Terminal(p.Err); !shown {
-		shown := *p
-		shown.Err = tty
-		err = plan.Show(&shown)
+		err = plan.show(p, tty)
 	}
 	prompt := question + " [y/N] "
 	if answer != "" {
@@ -198,7 +193,7 @@ func (e *Expect) Add(set *pflag.FlagSet) {
 // Decide shows the plan, and returns an error unless the operator agrees on the terminal, or --expect is the number of
 // entries.
 func (e *Expect) Decide(ctx context.Context, p *output.Printer, plan *Plan, count int, question string, typed bool) error {
-	if err := plan.Show(p); err != nil {
+	if err := plan.show(p, p.Err); err != nil {
 		return exit.With(exit.Usage, "nothing was changed: the plan could not be shown: %w", err)
 	}
 	if e.set.Changed("expect") {

@@ -105,17 +105,9 @@ func (p *Printer) Line(format string, args ...any) {
 	_, _ = fmt.Fprintln(p.Err, strings.Join(lines, "\n")) // there is nowhere else to report it
 }
 
-// Item writes a line with a name and a text.
-func (p *Printer) Item(name, text string) { p.Line("  %-12s %s", name, text) }
-
 // Warn writes a warning to stderr.
 func (p *Printer) Warn(format string, args ...any) {
 	p.Line("%s", "warning: "+fmt.Sprintf(format, args...))
-}
-
-// Title writes a line to stderr in bold, even with --quiet.
-func (p *Printer) Title(text string) {
-	_, _ = fmt.Fprintln(p.Err, p.Bold(visible.Text(text))) // there is nowhere else to report it
 }
 
 // Bold returns text in bold, if the terminal has colors.

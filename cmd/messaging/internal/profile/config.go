@@ -131,14 +131,14 @@ func (p configProfile) service(name, folder string) (*Service, error) {
 		return nil, fmt.Errorf("allow: each entry %w", err)
 	}
 	var err error
-	if s.Rate, err = ParseRate(p.Rate); err != nil {
+	if s.Rate, err = parseRate(p.Rate); err != nil {
 		return nil, fmt.Errorf("rate: %w", err)
 	}
 	return s, p.setKey(s, folder)
 }
 
-// ParseRate parses a rate such as 50/s, 600/m or 1000/h. It returns 0 for "".
-func ParseRate(text string) (rate.Limit, error) {
+// parseRate parses a rate such as 50/s, 600/m or 1000/h. It returns 0 for "".
+func parseRate(text string) (rate.Limit, error) {
 	if text == "" {
 		return 0, nil
 	}

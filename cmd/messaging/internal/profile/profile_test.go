@@ -75,14 +75,21 @@ func TestServiceOfTheEnvironmentIsProductionUnlessItIsASandboxOnThisMachine(t *t
 }
 
 func TestParseRateReadsRatesWithAUnit(t *testing.T) {
-	for text, want := range map[string]float64{"50/s": 50, "600/m": 10, "3600/h": 1, "0.5/s": 0.5, "": 0} {
-		got, err := profile.ParseRate(text)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	config, err := profile.Read()
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Dir(config.Path), 0o700))
+	for text, want := range map[string]float64{"50/s": 50, "600/m": 10, "3600/h": 1, "0.5/s": 0.5, "": 0,
+		"50": -1, "0/s": -1, "-1/s": -1, "NaN/s": -1, "Inf/s": -1, "x/s": -1, "5/d": -1} {
+		content := "[profiles.shop]\nbase_url = 'https://a.test'\nkey_file = 'k'\nrate = '" + text + "'\n"
+		require.NoError(t, os.WriteFile(config.Path, []byte(content), 0o600))
+		s, err := profile.Resolve(t.Context(), "shop")
+		if want < 0 {
+			assert.ErrorContains(t, err, "rate: ", text)
+			continue
+		}
 		require.NoError(t, err, text)
-		assert.InDelta(t, want, float64(got), 1e-9, text)
-	}
-	for _, text := range []string{"50", "0/s", "-1/s", "NaN/s", "Inf/s", "x/s", "5/d"} {
-		_, err := profile.ParseRate(text)
-		assert.Error(t, err, text)
+		assert.InDelta(t, want, float64(s.Rate), 1e-9, text)
 	}
 }
 

@@ -8,12 +8,10 @@ import (
 	"iter"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
 )
 
 func newCSV(r io.Reader, delimiter rune) (*Reader, error) {
-	reader := csv.NewReader(bounded.Lines(r))
+	reader := csv.NewReader(r)
 	reader.FieldsPerRecord = -1 // counted by row, which knows the position
 	reader.Comma = delimiter
 	record, err := reader.Read()

@@ -12,25 +12,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
 
+// maxLine is the longest line of JSON.
+const maxLine = 16 << 20
+
 func jsonLines(r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		lines := bufio.NewReader(bounded.Lines(r))
-		for number := 1; ; number++ {
-			text, err := lines.ReadBytes('\n')
-			if err != nil && err != io.EOF {
-				yield(Row{}, fmt.Errorf("line %d: %w", number, err))
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, maxLine)
+		number := 0
+		for lines.Scan() {
+			number++
+			if text := bytes.TrimSpace(lines.Bytes()); len(text) > 0 && !yield(parse(number, text)) {
 				return
 			}
-			if text = bytes.TrimSpace(text); len(text) > 0 && !yield(parse(number, text)) {
-				return
-			}
-			if err == io.EOF {
-				return
-			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(Row{}, fmt.Errorf("line %d: %w", number+1, err))
 		}
 	}
 }
