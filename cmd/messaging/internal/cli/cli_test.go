@@ -56,8 +56,8 @@ func startSandbox(ctx context.Context, args ...string) (*runningSandbox, error) 
 }
 
 // TestScripts runs the scripts in testdata, each with its own sandbox. The command
-// "exits CODE" runs the program and checks its exit code; see scripts_test.go for the
-// others.
+// "exits CODE" runs the program and checks its exit code, and "refused CODE REGEXP" its error
+// too; see scripts_test.go for the others.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
@@ -83,7 +83,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "send": sendRequest, "masked": masked, "terminal": onTerminal, "golden": golden, "confirmed": confirmed,
+			"exits": exits, "refused": refused, "send": sendRequest, "masked": masked, "terminal": onTerminal, "golden": golden,
+			"confirmed": confirmed,
 		},
 	})
 }

@@ -145,23 +145,25 @@ type wordedError struct {
 func (e *wordedError) Error() string { return e.text }
 func (e *wordedError) Unwrap() error { return e.err }
 
-// checkAllowed returns an error if a send could reach anyone whom the profile does not allow. uncheckable is the
-// audience if it has no list of customers.
+// checkAllowed returns an error if a send could reach anyone whom the profile does not allow: a client refuses that only after
+// the operator has confirmed it. uncheckable is the audience if it has no list of customers.
 func checkAllowed(ctx context.Context, service *profile.Service, prepared *messaging.Prepared, flags *pflag.FlagSet,
 	uncheckable string) error {
-	err := service.CheckAllowed(ctx, prepared)
-	refused, ok := errors.AsType[*messaging.GuardError](err)
-	if !ok {
-		return err
+	if service.Allow == nil {
+		return nil
 	}
-	_, why, _ := strings.Cut(refused.Err.Error(), ": ")
+	err := messaging.AllowOnly(service.Allow...)(ctx, prepared)
+	if err == nil {
+		return nil
+	}
+	_, why, _ := strings.Cut(err.Error(), ": ")
 	field, rest, _ := strings.Cut(why, " ")
 	why = flagOf(field, flags) + " " + rest
 	if uncheckable != "" {
 		why = uncheckable + " cannot be checked: pass --to-customers"
 	}
 	return &wordedError{fmt.Sprintf("the profile %q allows only %s; %s; nothing was sent", service.Name,
-		strings.Join(service.Allow, ", "), why), err}
+		strings.Join(service.Allow, ", "), why), &messaging.GuardError{Op: prepared.Operation(), Err: err}}
 }
 
 // checkLimit returns an error if there are more recipients than the limit. hint says how to raise it.

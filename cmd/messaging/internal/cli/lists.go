@@ -146,27 +146,12 @@ func newMessageList(s *settings) *cobra.Command {
 	}.command(s)
 }
 
-// profileRow is a profile. It never holds a key.
-type profileRow struct {
-	Name          string   `json:"name"`
-	Kind          string   `json:"kind"`
-	BaseURL       string   `json:"base_url"`
-	KeySource     string   `json:"key_source"`
-	MaxRecipients int      `json:"max_recipients"`
-	Allow         []string `json:"allow"` // null allows everyone
-	Rate          float64  `json:"rate"`  // requests a second; 0 means no limit
-}
-
-func rowOf(s *profile.Service) profileRow {
-	return profileRow{s.Name, string(s.Kind), s.BaseURL, s.KeySource, s.MaxRecipients, s.Allow, float64(s.Rate)}
-}
-
 func newProfileList(s *settings) *cobra.Command {
 	return list{
 		use: "list", short: "List the profiles, without their keys",
 		example: `  messaging profile list
   messaging profile list --json=name,kind`,
-		table: output.Table{Sample: profileRow{}},
+		table: output.Table{Sample: profile.Service{}},
 		rows: func(_ call, write func(any) error) error {
 			config, err := profile.Read()
 			if err != nil {
@@ -175,13 +160,13 @@ func newProfileList(s *settings) *cobra.Command {
 			for _, name := range config.Names() {
 				found, err := config.Service(name)
 				if err == nil {
-					err = write(rowOf(found))
+					err = write(found)
 				}
 				if err != nil {
 					return err
 				}
 			}
-			return write(rowOf(profile.BuiltIn()))
+			return write(profile.BuiltIn())
 		},
 	}.command(s)
 }

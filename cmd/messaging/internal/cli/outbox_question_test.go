@@ -80,7 +80,7 @@ func startedAs(t *testing.T, name, port, folder string) (o *operator, stop func(
 	ctx, cancel := context.WithCancel(t.Context())
 	sandbox, err := startSandbox(ctx, "--seed", "demo", "--start-id", name, "--api-port", port)
 	require.NoError(t, err)
-	return &operator{t, sandbox, folder}, func() { cancel(); <-sandbox.ended }
+	return &operator{t: t, sandbox: sandbox, folder: folder}, func() { cancel(); <-sandbox.ended }
 }
 
 func TestAnOutboxIsForOneStartOfASandboxUnlessItsStartsHaveOneName(t *testing.T) {

@@ -18,20 +18,22 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sends"
+	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// operator is somebody with a sandbox and a folder.
+// operator is somebody with a sandbox, or a service, and a folder.
 type operator struct {
 	t       *testing.T
 	sandbox *runningSandbox
 	folder  string
+	service *messagingtest.Server // in place of the sandbox
 }
 
 func newOperator(t *testing.T) *operator {
 	sandbox, err := startSandbox(t.Context(), "--seed", "demo")
 	require.NoError(t, err)
 	t.Cleanup(func() { <-sandbox.ended })
-	o := &operator{t, sandbox, t.TempDir()}
+	o := &operator{t: t, sandbox: sandbox, folder: t.TempDir()}
 	o.write("two.csv", "email\nada@example.com\ngrace@example.com\n")
 	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
 	return o
@@ -42,8 +44,12 @@ func (o *operator) write(name, content string) {
 }
 
 func (o *operator) env() []string {
-	return []string{"MESSAGING_BASE_URL=", "MESSAGING_API_KEY=", "MESSAGING_SANDBOX_URL=" + o.sandbox.variables["MESSAGING_SANDBOX_URL"],
-		"XDG_CONFIG_HOME=" + filepath.Join(o.folder, "config"), "XDG_STATE_HOME=" + filepath.Join(o.folder, "state")}
+	env := []string{"XDG_CONFIG_HOME=" + filepath.Join(o.folder, "config"), "XDG_STATE_HOME=" + filepath.Join(o.folder, "state")}
+	if o.service != nil {
+		return append(env, "MESSAGING_BASE_URL="+o.service.URL(), "MESSAGING_API_KEY="+o.service.APIKey())
+	}
+	return append(env, "MESSAGING_BASE_URL=", "MESSAGING_API_KEY=",
+		"MESSAGING_SANDBOX_URL="+o.sandbox.variables["MESSAGING_SANDBOX_URL"])
 }
 
 // command returns the program without a terminal.

@@ -17,6 +17,14 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	checkCode(ts, args[0], ts.Exec("messaging", args[1:]...))
 }
 
+// refused runs the program, which has to fail with an exit code and an error: refused CODE REGEXP ARGS….
+func refused(ts *testscript.TestScript, _ bool, args []string) {
+	checkCode(ts, args[0], ts.Exec("messaging", args[2:]...))
+	if text := ts.ReadFile("stderr"); !regexp.MustCompile("(?m)" + args[1]).MatchString(text) {
+		ts.Fatalf("the error does not match %q", args[1])
+	}
+}
+
 func checkCode(ts *testscript.TestScript, want string, err error) {
 	code := 0
 	if exit := new(exec.ExitError); errors.As(err, &exit) {

@@ -1,4 +1,4 @@
-// Package files writes files as a whole, or through what is no regular file.
+// Package files finds the folders of the program, and writes files as a whole, or through what is no regular file.
 package files
 
 import (

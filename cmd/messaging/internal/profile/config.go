@@ -22,7 +22,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
 )
 
 // Config is the configuration file.
@@ -44,7 +44,7 @@ type configProfile struct {
 
 // Read reads the configuration file. A file that does not exist has no profiles.
 func Read() (*Config, error) {
-	folder, err := folders.Config()
+	folder, err := files.Config()
 	if err != nil {
 		return nil, exit.With(exit.Usage, "cannot find the configuration file: %w", err)
 	}

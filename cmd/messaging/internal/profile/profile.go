@@ -41,30 +41,30 @@ const KeyPrefix = "sandbox-"
 // defaultMaxRecipients is the limit of a profile that sets none.
 const defaultMaxRecipients = 100
 
-// Service is a service that a command calls.
+// Service is a service that a command calls. Its JSON is what an operator sees of a profile.
 type Service struct {
 	// Name is the name of the profile, or "" if the environment names the service.
-	Name    string
-	BaseURL string
-	// Host is the host of BaseURL, with its port and its path if there are any.
-	Host string
-	Kind Kind
-	// StartID tells one start of a sandbox from another; see Pin. It is "" for other services.
-	StartID string
+	Name    string `json:"name"`
+	Kind    Kind   `json:"kind"`
+	BaseURL string `json:"base_url"`
 	// KeySource describes where the key comes from. It never holds the key.
-	KeySource string
+	KeySource string `json:"key_source"`
 	// MaxRecipients is the limit of a send.
-	MaxRecipients int
+	MaxRecipients int `json:"max_recipients"`
 	// Allow lists the recipients that are allowed, for [messaging.AllowOnly]. nil allows
 	// everyone.
-	Allow []string
+	Allow []string `json:"allow"`
 	// Rate limits the requests a second; 0 means no limit.
-	Rate rate.Limit
+	Rate rate.Limit `json:"rate"`
 
+	// Host is the host of BaseURL, with its port and its path if there are any.
+	Host string `json:"-"`
+	// StartID tells one start of a sandbox from another; see Pin. It is "" for other services.
+	StartID string `json:"-"`
 	// Account is a fingerprint of the key; see Pin.
-	Account string
+	Account string `json:"-"`
 	// Client calls the service, with its key, its rate and its allowed recipients.
-	Client *messaging.Client
+	Client *messaging.Client `json:"-"`
 
 	url *url.URL
 	key func(context.Context) (string, error)
@@ -213,18 +213,6 @@ func (s *Service) Pin(ctx context.Context) error {
 		if running, err := ofSandbox(ctx); err == nil && running.isAt(ctx, running.BaseURL, key) && running.url.Port() == s.url.Port() {
 			s.StartID = running.StartID
 		}
-	}
-	return nil
-}
-
-// CheckAllowed returns a *messaging.GuardError if p could reach anyone whom the profile
-// does not allow. A client refuses that too, but only after the operator has confirmed it.
-func (s *Service) CheckAllowed(ctx context.Context, p *messaging.Prepared) error {
-	if s.Allow == nil {
-		return nil
-	}
-	if err := messaging.AllowOnly(s.Allow...)(ctx, p); err != nil {
-		return &messaging.GuardError{Op: p.Operation(), Err: err}
 	}
 	return nil
 }

@@ -21,7 +21,6 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
 )
 
 // Delivery is what became of a send. It is empty while nobody has written that down.
@@ -98,7 +97,7 @@ type Record struct {
 
 // Open returns the record in the state folder. It creates nothing.
 func Open() (*Record, error) {
-	folder, err := folders.State()
+	folder, err := files.State()
 	if err != nil {
 		return nil, exit.With(exit.NotDone, "nothing was sent: cannot find the folder for sends.jsonl: %w", err)
 	}

@@ -1,5 +1,4 @@
-// Package folders finds the folders of the program.
-package folders
+package files
 
 import (
 	"errors"
