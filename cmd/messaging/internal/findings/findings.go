@@ -25,7 +25,7 @@ const maxRead = 256 << 10
 // Events are the event definitions of the service.
 type Events interface {
 	Event(id string) (fake.Event, bool)
-	FirstEvent(name string) (id string) // "" if there is none
+	Events() []fake.Event
 }
 
 // Rule finds one thing that is worth a look.
@@ -122,11 +122,12 @@ func nameAsID(e *history.Entry, events Events) string {
 	if e.Op != service.TriggerEvent.Name || e.Status != http.StatusUnprocessableEntity || json.Unmarshal(e.Request.Body, &body) != nil {
 		return ""
 	}
-	id := events.FirstEvent(body.EventID)
-	if body.EventID == "" || id == "" {
-		return ""
+	for _, event := range events.Events() {
+		if event.Name == body.EventID {
+			return fmt.Sprintf("event_id is the name of an event. Its id is %s.", event.ID)
+		}
 	}
-	return fmt.Sprintf("event_id is the name of an event. Its id is %s.", id)
+	return ""
 }
 
 func wrongPath(e *history.Entry, _ Events) string {

@@ -17,10 +17,7 @@ import (
 )
 
 // Query selects entries. The zero Query selects all.
-type Query struct {
-	terms   []term
-	replays bool // it selects replays
-}
+type Query []term
 
 // term is a part of a query. The text is that of the query, or "" if the term comes from elsewhere.
 type term struct {
@@ -34,7 +31,7 @@ type match = func(*Entry) bool
 // WithoutReplays returns a query that does not match replays, unless the query selects
 // them.
 func (q Query) WithoutReplays() Query {
-	if q.replays {
+	if slices.ContainsFunc(q, func(t term) bool { return strings.HasSuffix(strings.ToLower(t.text), "has:replay") }) {
 		return q
 	}
 	return q.And(func(e *Entry) bool { return e.ReplayOf == 0 })
@@ -42,12 +39,12 @@ func (q Query) WithoutReplays() Query {
 
 // Match reports whether all terms of the query match.
 func (q Query) Match(e *Entry) bool {
-	return !slices.ContainsFunc(q.terms, func(t term) bool { return !t.match(e) })
+	return !slices.ContainsFunc(q, func(t term) bool { return !t.match(e) })
 }
 
 // Differs returns the terms of the text of the query that do not match.
 func (q Query) Differs(e *Entry) (terms []string) {
-	for _, term := range q.terms {
+	for _, term := range q {
 		if term.text != "" && !term.match(e) {
 			terms = append(terms, term.text)
 		}
@@ -57,29 +54,25 @@ func (q Query) Differs(e *Entry) (terms []string) {
 
 // Searches reports whether an entry is one of those among which the text of the query selects.
 func (q Query) Searches(e *Entry) bool {
-	return !slices.ContainsFunc(q.terms, func(t term) bool { return t.text == "" && !t.match(e) })
+	return !slices.ContainsFunc(q, func(t term) bool { return t.text == "" && !t.match(e) })
 }
 
 // And returns a query that also needs something else to match.
-func (q Query) And(match match) Query { return q.and(term{match: match}) }
-
-func (q Query) and(t term) Query { return Query{append(slices.Clip(q.terms), t), q.replays} }
+func (q Query) And(match match) Query { return append(slices.Clip(q), term{match: match}) }
 
 // Parse parses a query: words that the request or the response contains, and
 // key:value terms, all of which must match. A value with blanks needs double quotes.
 // With a - or a ! before it, a word or a term must not match.
-func Parse(text string) (Query, error) {
-	var q Query
+func Parse(text string) (q Query, err error) {
 	if strings.Count(strings.ReplaceAll(text, `\"`, ""), `"`)%2 == 1 {
-		return Query{}, fmt.Errorf("invalid query: a quotation mark has no other one")
+		return nil, fmt.Errorf("invalid query: a quotation mark has no other one")
 	}
 	for _, t := range search.Terms(text) {
 		match, err := parseTerm(t)
 		if err != nil {
-			return Query{}, fmt.Errorf("invalid query: %s: %w", t.Text, err)
+			return nil, fmt.Errorf("invalid query: %s: %w", t.Text, err)
 		}
-		q = q.and(term{t.String(), func(e *Entry) bool { return match(e) != t.Not }})
-		q.replays = q.replays || strings.EqualFold(t.Text, "has:replay")
+		q = append(q, term{t.String(), func(e *Entry) bool { return match(e) != t.Not }})
 	}
 	return q, nil
 }

@@ -12,33 +12,17 @@ import (
 
 // Store is what a service stores. It is safe for concurrent use.
 type Store struct {
-	service *fake.Server
-	adding  sync.Mutex // held while records are added or replaced
+	*fake.Server
+	adding sync.Mutex // held while records are added or replaced
 }
-
-// NewStore returns what the service stores.
-func NewStore(service *fake.Server) *Store { return &Store{service: service} }
-
-// FirstEvent returns the id of the first event with a name, or "".
-func (s *Store) FirstEvent(name string) string {
-	events := s.service.Events()
-	i := slices.IndexFunc(events, func(e fake.Event) bool { return e.Name == name })
-	if i < 0 {
-		return ""
-	}
-	return events[i].ID
-}
-
-// Event returns the event with an id.
-func (s *Store) Event(id string) (fake.Event, bool) { return s.service.Event(id) }
 
 // Count returns the number of records.
-func (s *Store) Count(k *Kind) int { return k.count(s.service) }
+func (s *Store) Count(k *Kind) int { return k.count(s.Server) }
 
 // All returns all records of a kind, newest first. Their numbers are those of the service,
 // or else count them from 1.
 func (s *Store) All(k *Kind) Records {
-	values := k.stored(s.service)
+	values := k.stored(s.Server)
 	all := make(Records, len(values))
 	for i, v := range values {
 		number := i + 1
@@ -54,7 +38,7 @@ func (s *Store) All(k *Kind) Records {
 func (s *Store) Dump() Seed {
 	dump := make(Seed)
 	for _, k := range Kinds {
-		dump[k] = k.stored(s.service)
+		dump[k] = k.stored(s.Server)
 	}
 	return dump
 }
@@ -65,7 +49,7 @@ func (s *Store) Add(seed Seed) error {
 	s.adding.Lock()
 	defer s.adding.Unlock()
 	for _, k := range Kinds {
-		if err := k.checkIDs(k.stored(s.service), seed[k]); err != nil {
+		if err := k.checkIDs(k.stored(s.Server), seed[k]); err != nil {
 			return err
 		}
 	}
@@ -77,14 +61,14 @@ func (s *Store) Add(seed Seed) error {
 func (s *Store) Reset(seed Seed) {
 	s.adding.Lock()
 	defer s.adding.Unlock()
-	s.service.Reset()
+	s.Server.Reset()
 	s.add(seed)
 }
 
 func (s *Store) add(seed Seed) {
 	for _, k := range Kinds {
 		for _, v := range seed[k] {
-			k.add(s.service, v)
+			k.add(s.Server, v)
 		}
 	}
 }

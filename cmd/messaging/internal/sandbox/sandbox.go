@@ -58,7 +58,7 @@ func Start(cfg Config) (*Sandbox, error) {
 	b.StartID = cmp.Or(b.StartID, b.History.Boot)
 	b.service = fake.New(fake.Config{Key: cfg.Key, Identifier: cfg.Identifier, NoHistory: true, MaxRecords: cfg.MaxRecords,
 		Observe: b.observe})
-	b.Records = records.NewStore(b.service)
+	b.Records = &records.Store{Server: b.service}
 	b.History.EventName = func(id string) string {
 		event, _ := b.service.Event(id)
 		return event.Name
@@ -102,20 +102,19 @@ func (b *Sandbox) Close() {
 // Reset resets what is named: the state of the service back to the seed with the
 // history and the faults ("all"), only the "history" or only the "faults".
 func (b *Sandbox) Reset(what string) error {
-	switch what {
-	case "all":
-		b.port.endOutage()
-		b.service.RemoveRules()
-		b.Records.Reset(b.Seed)
-		b.History.Clear()
-	case "history":
-		b.History.Clear()
-	case "faults":
-		b.service.RemoveRules()
-		b.port.endOutage()
-		b.History.Touch()
-	default:
+	if what != "all" && what != "history" && what != "faults" {
 		return fmt.Errorf("cannot reset %q: must be all, history or faults", what)
+	}
+	if what != "history" {
+		b.port.endOutage()
+		b.service.RemoveRules()
+		b.History.Touch()
+	}
+	if what == "all" {
+		b.Records.Reset(b.Seed)
+	}
+	if what != "faults" {
+		b.History.Clear()
 	}
 	return nil
 }
