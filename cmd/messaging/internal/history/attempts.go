@@ -30,10 +30,7 @@ func contentOf(e *fake.Exchange) uint64 {
 	}
 	var h maphash.Hash
 	h.SetSeed(seed)
-	for _, part := range []string{e.Op, e.Request.Query.Encode()} {
-		_, _ = h.WriteString(part) // it returns no error
-		_ = h.WriteByte(0)
-	}
+	_, _ = h.WriteString(e.Op + "\x00" + e.Request.Query.Encode() + "\x00") // it returns no error
 	_, _ = h.Write(e.Request.Body)
 	return h.Sum64()
 }
@@ -56,12 +53,9 @@ func (s *Store) link(e *Entry) {
 		e.Attempt, e.Previous = previous.Attempt+1, previous.Number
 		previous.next.Store(int64(e.Number))
 	}
-	isNear := func(twin *Entry) bool {
-		return twin != nil && twin.Mark == e.Mark && e.At.Sub(twin.At) <= duplicateWithin
-	}
-	for twin := previous; e.Kind != "" && e.DuplicateOf == 0 && isNear(twin); twin = s.get(twin.same) {
-		if twin.Kind != "" {
-			e.DuplicateOf, e.DuplicateAfter = twin.Number, e.At.Sub(twin.At)
+	for twin := previous; e.Kind != "" && e.DuplicateOf == 0 && twin != nil && twin.Mark == e.Mark; twin = s.get(twin.same) {
+		if after := e.At.Sub(twin.At); twin.Kind != "" && after <= duplicateWithin {
+			e.DuplicateOf, e.DuplicateAfter = twin.Number, after
 		}
 	}
 }

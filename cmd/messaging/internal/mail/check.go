@@ -12,18 +12,15 @@ import (
 
 // Finding is something that can go wrong with a message in email programs.
 type Finding struct {
-	Severity Severity
+	Severity string
 	Text     string
 }
 
-// Severity is how bad a finding is.
-type Severity string
-
 // The severities, the worst first.
 const (
-	High   Severity = "high"   // readers miss something
-	Medium Severity = "medium" // some readers see something else
-	Low    Severity = "low"    // it looks a little different
+	High   = "high"   // readers miss something
+	Medium = "medium" // some readers see something else
+	Low    = "low"    // it looks a little different
 )
 
 // clipped is the size in bytes from which Gmail cuts a message off.
@@ -31,7 +28,7 @@ const clipped = 102 << 10
 
 // problem is a mistake in an element.
 type problem struct {
-	severity   Severity
+	severity   string
 	noun, what string // "2 links without a host"
 }
 
@@ -49,7 +46,7 @@ var (
 
 // Check returns what can go wrong with a message of which head is the beginning, the worst first.
 func Check(head string, size int) (findings []Finding) {
-	add := func(severity Severity, text string) { findings = append(findings, Finding{severity, text}) }
+	add := func(severity, text string) { findings = append(findings, Finding{severity, text}) }
 	if size > clipped {
 		add(High, "The message has "+words.Thousands(size/1000)+" kB: Gmail cuts off what is over 104 kB (102 KiB)")
 	}

@@ -37,7 +37,7 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 	} {
 		var got []string
 		for _, f := range mail.Check(message, len(message)) {
-			got = append(got, string(f.Severity)+": "+f.Text)
+			got = append(got, f.Severity+": "+f.Text)
 		}
 		assert.Equal(t, want, got, "%.60s", message)
 	}

@@ -20,14 +20,11 @@ import (
 //go:embed openapi.json
 var document []byte
 
-// address is that of the service in the document.
-const address = "http://127.0.0.1:8077"
-
-// Describe returns the description of the service at an address.
+// Describe returns the description of the service at an address, in place of that in the document.
 func Describe(url string) []byte {
 	var compact bytes.Buffer
 	_ = json.Compact(&compact, document) // a test reads it
-	return bytes.Replace(compact.Bytes(), []byte(address), []byte(url), 1)
+	return bytes.Replace(compact.Bytes(), []byte("http://127.0.0.1:8077"), []byte(url), 1)
 }
 
 // description is what is looked up in the document.

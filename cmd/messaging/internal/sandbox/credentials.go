@@ -10,8 +10,6 @@ import (
 	"github.com/messaging-go/messaging/internal/redact"
 )
 
-const redacted = "REDACTED"
-
 // withoutCredentials removes the credentials from a request before it is kept: a
 // misconfigured program may send some that are valid elsewhere. Instead of the values of a
 // header or a query whose name suggests a credential, it has "REDACTED", and wherever it
@@ -23,7 +21,7 @@ func withoutCredentials(r *fake.Request) {
 		kept := make(http.Header, len(values))
 		for name, list := range values {
 			if isSecret(name) && strings.Join(list, "") != "" { // an empty value is no credential, and worth seeing
-				list = []string{redacted}
+				list = []string{"REDACTED"}
 			}
 			kept[keys.Text(name)] = list
 		}

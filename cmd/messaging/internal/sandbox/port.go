@@ -27,14 +27,12 @@ type port struct {
 
 func newPort(listener net.Listener, handler http.Handler, fail func(error), changed func()) *port {
 	p := &port{address: listener.Addr().String(), handler: handler, fail: fail, changed: changed}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.serve(listener)
 	return p
 }
 
 // serve starts to serve. Requests have no time limit, because a fault can delay them.
-// The caller must hold p.mu.
+// The caller must hold p.mu, unless nobody else has p.
 func (p *port) serve(listener net.Listener) {
 	server := &http.Server{Handler: p.handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	served := make(chan struct{})

@@ -26,23 +26,19 @@ type ReplayBody []byte
 
 // UnmarshalJSON reads the text, or removes the white space of an object or an array.
 func (b *ReplayBody) UnmarshalJSON(value []byte) error {
-	var compact bytes.Buffer
 	switch value[0] {
 	case '"':
 		var text string
-		if err := json.Unmarshal(value, &text); err != nil {
-			return err
-		}
-		compact.WriteString(text)
+		err := json.Unmarshal(value, &text)
+		*b = ReplayBody(text)
+		return err
 	case '{', '[':
-		if err := json.Compact(&compact, value); err != nil {
-			return err
-		}
-	default:
-		return errors.New("body: must be a text, an object or an array")
+		var compact bytes.Buffer
+		err := json.Compact(&compact, value)
+		*b = compact.Bytes()
+		return err
 	}
-	*b = compact.Bytes()
-	return nil
+	return errors.New("body: must be a text, an object or an array")
 }
 
 // Why a request is not repeated.
