@@ -1,7 +1,6 @@
 package inspector
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -41,12 +40,12 @@ func (in *Inspector) email(number string) (email *fake.EmailBroadcast) {
 // preview responds with the content of an email broadcast.
 func (in *Inspector) preview(w http.ResponseWriter, r *http.Request) {
 	if !guard.LockPreview(w, r) {
-		refuse(w, failure{http.StatusForbidden, errors.New("a preview is shown only in the page of its broadcast")})
+		guard.Refuse(w, http.StatusForbidden, "a preview is shown only in the page of its broadcast")
 		return
 	}
 	email := in.email(r.PathValue("n"))
 	if email == nil {
-		refuse(w, failure{http.StatusNotFound, errors.New("there is no email broadcast with this number")})
+		refuse(w, errNoItem)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

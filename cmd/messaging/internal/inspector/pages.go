@@ -54,8 +54,7 @@ func (in *Inspector) requestPage(r *http.Request) (*view.Page, string) {
 	before, beforeErr := integer(r, "before", 0, 1, 0)
 	query, err := history.Parse(p.Query)
 	if err := invalid(err, beforeErr); err != nil {
-		first, _, _ := strings.Cut(err.Error(), "\n")
-		p.Problem, p.Status = strings.TrimPrefix(first, "invalid query: "), http.StatusBadRequest
+		p.Problem, p.Status = strings.TrimPrefix(err.Error(), "invalid query: "), http.StatusBadRequest
 		return p, "entries.html"
 	}
 	selected := numberOf(r.PathValue("n"))
@@ -103,9 +102,7 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	p.Rows = view.NewRows(store, entries, grouped, view.QueryString("q", p.Query))
 	w.Header().Set("Rows-Left", strconv.Itoa(left))
 	w.Header().Set("Rows-Last", strconv.Itoa(after))
-	if err := p.Write(w, "new-rows"); err != nil {
-		refuse(w, failure{http.StatusInternalServerError, err})
-	}
+	page(func(*http.Request) (*view.Page, string) { return p, "new-rows" }).ServeHTTP(w, r)
 }
 
 // recordPage shows the records of a kind, and one of them.

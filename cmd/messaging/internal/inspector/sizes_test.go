@@ -3,8 +3,6 @@ package inspector_test
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -14,18 +12,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
-
-// liveHeap returns the bytes that are still in use after collections that free no more.
-func liveHeap() int64 {
-	var stats runtime.MemStats
-	for last := uint64(math.MaxUint64); ; last = stats.HeapAlloc {
-		runtime.GC()
-		runtime.ReadMemStats(&stats)
-		if stats.HeapAlloc >= last-last/1000 {
-			return int64(stats.HeapAlloc)
-		}
-	}
-}
 
 // pushTo returns a broadcast to customers with consecutive numbers.
 func pushTo(first, n int) string {
@@ -37,41 +23,10 @@ func pushTo(first, n int) string {
 		strings.Join(customers, ",") + `]}}`
 }
 
-func TestHeapStaysWithinItsLimit(t *testing.T) {
-	const keep = 16 << 20
-	nested := "[" + strings.Repeat("[],", 40_000) + "[]]"
-	for name, attack := range map[string]func(f *fixture){
-		"emails with nested arrays": func(f *fixture) {
-			for range 20 {
-				require.Equal(t, 200, f.email(broadcastOf(`"variables":{"name":"Ada"}`, `"variables":{"name":`+nested+`}`)))
-			}
-		},
-		"triggers with nested arrays": func(f *fixture) {
-			for range 20 {
-				require.Equal(t, 200, f.trigger(strings.Replace(skippedBody, `"A-1001"`, nested, 1)))
-			}
-		},
-		"many problems": func(f *fixture) {
-			for range 3 {
-				require.Equal(t, 422, f.push(`{"recipients":[`+strings.Repeat("0,", 30_000)+`0]}`))
-			}
-		},
-		"customers in many requests": func(f *fixture) {
-			for i := range 12 {
-				f.push(pushTo(i*10_000, 10_000))
-			}
-			assert.LessOrEqual(t, f.box.Records.Count(records.Customers), 100_000)
-			f.shows("/requests/12", "a limit of the sandbox") // and not of the service
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			before := liveHeap()
-			f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.KeepBytes, c.MaxRecords, c.Keep = keep, 100_000, 10_000 })
-			attack(f)
-			f.client.CloseIdleConnections()
-			assert.LessOrEqual(t, liveHeap()-before, int64(keep+keep/10+(32<<20)))
-		})
-	}
+func TestALimitOfTheSandboxIsNotCalledOneOfTheService(t *testing.T) {
+	f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.MaxRecords = 24 })
+	require.Equal(t, 507, f.push(pushTo(0, 1)))
+	f.shows("/requests/1", "This is a limit of the sandbox, not of the real service")
 }
 
 func TestPagesOfLargeRequestsAreSmall(t *testing.T) {
@@ -87,11 +42,10 @@ func TestPagesOfLargeRequestsAreSmall(t *testing.T) {
 	ordered := func(value string) string {
 		return `{"event_id":"nope","payload":{"email":"a@b.test","order":` + value + `}}`
 	}
-	deep, long := strings.Repeat("[", 9000)+strings.Repeat("]", 9000), "["+strings.Repeat("1,", 60_000)+"1]"
+	deep := strings.Repeat("[", 9000) + strings.Repeat("]", 9000)
 	tabs := shown{"/": nil, "/requests/1": nil, "/requests/1?tab=source": nil, "/requests/1?tab=check": nil,
 		"/requests/1?tab=text": {"Only its first 256 kB are read here"}, "/requests/1?tab=audience": nil, "/requests/1?tab=exchange": nil,
 		"/requests/3?tab=diff": nil, "/requests/1?tab=copy": nil, "/requests/2": nil, "/requests/2?tab=copy": nil, "/preview/1": nil}
-	both := shown{"/requests/2?tab=exchange": nil, "/requests/2?tab=diff&with=1": nil}
 	for name, test := range map[string]struct {
 		steps []string
 		limit int
@@ -102,10 +56,9 @@ func TestPagesOfLargeRequestsAreSmall(t *testing.T) {
 		"a customer with many devices": {[]string{`push {"subject":"s","message":"m","schedule_type":"send-now","recipients":` +
 			`{"type":"customer","customers":[{"customer_id":"1","devices":[` + devices.String()[1:] + `]}]}}`}, 100_000,
 			shown{"/customers/25": {"19,500 more devices not shown"}}},
-		"many problems":   {[]string{`push {"recipients":[` + strings.Repeat("0,", 5000) + `0]}`}, 10_000, shown{"/api/requests": {`"…":["`}}},
-		"a deep value":    {[]string{"POST /v1/events " + invalidEvent, "trigger " + ordered(deep)}, 20_000 + 2*len(deep), both},
-		"a long value":    {[]string{"POST /v1/events " + invalidEvent, "trigger " + ordered(long)}, 20_000 + 2*len(long), both},
-		"a steeper value": {[]string{"POST /v1/events " + invalidEvent, "trigger " + ordered(deep[8550:9450])}, 20_000 + 2*900, both},
+		"many problems": {[]string{`push {"recipients":[` + strings.Repeat("0,", 5000) + `0]}`}, 10_000, shown{"/api/requests": {`"…":["`}}},
+		"a deep value": {[]string{"POST /v1/events " + invalidEvent, "trigger " + ordered(deep)}, 20_000 + 2*len(deep),
+			shown{"/requests/2?tab=exchange": nil, "/requests/2?tab=diff&with=1": nil}},
 	} {
 		f := start(t, records.Demo())
 		f.steps(test.steps)
