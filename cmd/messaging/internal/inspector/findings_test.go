@@ -2,7 +2,9 @@ package inspector_test
 
 import (
 	"encoding/json"
+	"html"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,48 +43,26 @@ func TestEachRuleFindsItsMistake(t *testing.T) {
 		`"order":"A-1001","shipped_at":"2026-12-01T09:00:00Z"}}`
 	trigger := func(old, with string) string { return strings.Replace(valid, old, with, 1) }
 	f := start(t, records.Demo())
-	key := http.Header{"X-Authorization": {testKey}}
-	for _, test := range []struct {
-		name, path, body string
-		header           http.Header
-		want             []string
-		text             string
-	}{
-		{"a trigger", "/v1/events/trigger", valid, nil, nil, ""},
-		{"the same again", "/v1/events/trigger", valid, nil, []string{"duplicate"}, "as request 1."},
-		{"a skipped time", "/v1/events/trigger", skippedBody, nil, []string{"skipped"}, "shipped_at was skipped"},
-		{"a foreign key", "/v1/events/trigger", valid, http.Header{"X-Authorization": {"another-key-of-someone"}},
-			[]string{"foreign_key"}, "not that of this"},
-		{"no key", "/v1/events/trigger", valid, http.Header{}, []string{"key_header"}, "This request: no X-Authorization header."},
-		{"a key elsewhere", "/v1/events/trigger", valid, http.Header{"Authorization": {"Bearer " + testKey}},
-			[]string{"key_header"}, "in Authorization"},
-		{"a name", "/v1/events/trigger", trigger(orderShipped, "order shipped"), nil, []string{"name_as_id"}, "Its id is " + orderShipped},
-		{"a path", "/v1/events/triger", valid, nil, []string{"wrong_path"}, "did you mean /v1/events/trigger?"},
-		{"another path", "/elsewhere", valid, nil, nil, ""},
-		{"a parameter", "/v1/events/trigger", trigger(`"order"`, `"parcel":2,"order"`), nil, []string{"unknown_parameter"},
-			"payload.parcel (did you mean parcels?) was sent"},
-		{"a type", "/v1/events/trigger", trigger(`"order"`, `"parcels":"2","order"`), nil, []string{"wrong_type"}, "parcels was sent"},
-		{"an empty value", "/v1/events/trigger", trigger("A-1001", " "), nil, []string{"empty_value"}, "order was empty"},
-		{"a variable", "/v1/broadcast/send/email", broadcastOf("{{name}}", "{{nobody}} {{email}}"), nil,
-			[]string{"no_variable"}, "{{nobody}} was"},
-		{"a header", "/v1/broadcast/send/email", broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), nil,
-			[]string{"sdk_refuses"}, "sends nothing"},
-		{"a link", "/v1/broadcast/send/email", broadcastOf("https://acme.test", "http://localhost/x"), nil, []string{"email_check"},
-			"1 link to this machine"},
+	for _, test := range []struct{ step, code, text string }{
+		{"trigger " + valid, "", ""},
+		{"trigger " + valid, "duplicate", "as request 1."},
+		{"trigger " + skippedBody, "skipped", "shipped_at was skipped"},
+		{"trigger " + trigger(orderShipped, "order shipped"), "name_as_id", "Its id is " + orderShipped},
+		{"POST /v1/events/triger " + valid, "wrong_path", "did you mean /v1/events/trigger?"},
+		{"POST /elsewhere " + valid, "", ""},
+		{"trigger " + trigger(`"order"`, `"parcel":2,"order"`), "unknown_parameter", "payload.parcel (did you mean parcels?) was sent"},
+		{"GET /v1/events?per_pages=1", "unknown_parameter", "per_pages (did you mean per_page?) was sent"},
+		{"trigger " + trigger(`"order"`, `"parcels":"2","order"`), "wrong_type", "parcels was sent"},
+		{"trigger " + trigger("A-1001", " "), "empty_value", "order was empty"},
+		{"email " + broadcastOf("{{name}}", "{{nobody}} {{email}}"), "no_variable", "{{nobody}} was"},
+		{"email " + broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), "sdk_refuses", "sends nothing"},
+		{"email " + broadcastOf("https://acme.test", "http://localhost/x"), "email_check", "1 link to this machine"},
 	} {
-		header := test.header
-		if header == nil {
-			header = key.Clone()
-		}
-		f.sendWith(header, "POST", test.path, test.body)
+		f.steps([]string{test.step})
 		codes, texts := f.notesOf()
-		assert.Equal(t, test.want, codes, test.name)
-		assert.Contains(t, texts, test.text, test.name)
+		assert.Equal(t, test.code, strings.Join(codes, " "), test.step)
+		assert.Contains(t, texts, test.text, test.step)
 	}
-	f.send("GET", "/v1/events?per_pages=1", "")
-	codes, texts := f.notesOf()
-	assert.Equal(t, []string{"unknown_parameter"}, codes)
-	assert.Contains(t, texts, "per_pages (did you mean per_page?) was sent")
 }
 
 // TestRulesAboutARefusalIgnoreTheResponsesOfAFault holds that those about content do not.
@@ -92,9 +72,57 @@ func TestRulesAboutARefusalIgnoreTheResponsesOfAFault(t *testing.T) {
 	f.sendWith(http.Header{}, "POST", "/v1/events/trigger", skippedBody)
 	codes, _ := f.notesOf()
 	assert.Empty(t, codes)
+	f.sendWith(http.Header{"X-Authorization": {testKey}, "Authorization": {"Basic eHl6"}}, "GET", "/v1/events", "")
+	codes, _ = f.notesOf()
+	assert.Empty(t, codes, "the key is right")
 	f.post("/api/reset?what=faults", "")
 	f.post("/api/faults", `{"fault":{"kind":"answer_lost"}}`)
 	f.send("POST", "/v1/events/trigger", skippedBody)
 	codes, _ = f.notesOf()
 	assert.Equal(t, []string{"skipped"}, codes)
+}
+
+func TestCredentialsAreRecordedNowhere(t *testing.T) {
+	f := start(t, records.Demo())
+	f.do("POST", f.api+"/v1/events/"+testKey+"?auth_key=secret-1&x="+testKey, `{"name":"`+testKey+`","promo_key":"kept"}`,
+		header("X-Authorization", testKey, "X-Access-Key", "secret-2", "X-Jwt", "secret-3", "Referer", "http://x/"+testKey,
+			"Content-Type", "application/json", "X-Api-Key", "secret-4"))
+	f.shows("/", "!secret-") // the page shows the key to people who want to use it
+	for _, path := range []string{"/api/requests/1", "/requests/1?tab=exchange", "/requests/1?tab=copy", "/api/requests/1/body"} {
+		f.shows(path, "!"+testKey, "!secret-")
+	}
+	f.shows("/api/requests/1", `"promo_key":"kept"`, `"foreign_key":true`)
+}
+
+func TestARefusedKeyIsExplainedAndReplacedByTheRightOne(t *testing.T) {
+	f := start(t, records.Demo())
+	for i, test := range []struct {
+		header     http.Header
+		want, code string
+	}{
+		{http.Header{}, "no X-Authorization header", "key_header"},
+		{http.Header{"X-Authorization": {""}}, "X-Authorization is empty", "key_header"},
+		{http.Header{"Authorization": {"Bearer " + testKey}}, "the key is in Authorization instead of X-Authorization", "key_header"},
+		{http.Header{"X-Api-Key": {testKey}}, "the key is in X-Api-Key instead of X-Authorization", "key_header"},
+		{http.Header{"X-Authorization": {"Bearer " + testKey}}, `"Bearer " before the key in X-Authorization`, "key_header"},
+		{http.Header{"X-Authorization": {"live-1"}}, "The API key is not that of this sandbox: it belongs to another", "foreign_key"},
+		{http.Header{"Authorization": {"live-1"}}, "The API key is not that of this sandbox: it belongs to another", "foreign_key"},
+	} {
+		number := 2*i + 1
+		require.Equal(t, 401, f.sendWith(test.header, "GET", "/v1/events", ""))
+		path := "/requests/" + strconv.Itoa(number)
+		page := html.UnescapeString(f.get(path).Body)
+		assert.Contains(t, page, test.want)
+		codes, _ := f.notesOf()
+		assert.Equal(t, []string{test.code}, codes)
+		copied := html.UnescapeString(f.get(path+"?tab=copy").Body + f.get(path+"?tab=replay").Body)
+		assert.Contains(t, copied, `curl -g "$MESSAGING_BASE_URL"/v1/events`+" \\\n  "+`-H "X-Authorization: $MESSAGING_API_KEY"</code>`)
+		assert.Equal(t, 1, strings.Count(copied, `class="primary"`), "one button is what people press without reading")
+		for _, key := range []string{testKey, "live-1"} {
+			assert.NotContains(t, page+copied, key)
+		}
+		_, detail := f.replayed(`{"number":` + strconv.Itoa(number) + `}`)
+		assert.Contains(t, detail, `"status":200`)
+	}
+	assert.Equal(t, 422, f.post("/api/replay", `{"number":1,"as_sent":true}`).Status)
 }
