@@ -79,8 +79,8 @@ func newRequestItem(e *history.Entry) requestItem {
 	item := requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), Op: e.Op,
 		TookMS: float64(e.Took.Round(10*time.Microsecond)) / float64(time.Millisecond), Method: e.Request.Method,
 		Path: e.Request.Path, Status: e.Status, Delivery: words.Delivery(e.Delivery), Fault: e.Fault, Effect: e.Kind,
-		Subject: e.Subject, Event: e.EventName, To: e.Names, ToCount: e.Named, Everyone: e.Everyone, Segments: e.Segments, ForeignKey: e.ForeignKey,
-		ReplayOf: e.ReplayOf, Problems: problems(e), Skipped: skipped(e)}
+		Subject: e.Subject, Event: e.EventName, To: e.Names, ToCount: e.Named, Everyone: e.Everyone, Segments: e.Segments,
+		ForeignKey: e.ForeignKey, ReplayOf: e.ReplayOf, Problems: problems(e), Skipped: skipped(e)}
 	if e.Mark != nil {
 		item.Mark = e.Mark.Name
 	}
