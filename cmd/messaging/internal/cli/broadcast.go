@@ -121,13 +121,9 @@ const excerpt = 160
 func describeText(plan *confirm.Plan, subject, message, text string) {
 	plan.Add("subject", subject)
 	text = strings.Join(strings.Fields(text), " ")
-	shown := words.Shortened(text, excerpt)
-	if shown != text {
-		shown += " (" + words.Count(len([]rune(text)), "character") + ")"
-	}
 	if text == "" && message != "" {
-		shown = "without text"
+		text = "without text"
 	}
-	plan.Add("message", shown)
+	plan.Add("message", words.Shortened(text, excerpt))
 	plan.Add("placeholders", words.Shortened(strings.Join(mail.Placeholders(subject, message), ", "), excerpt))
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/sends"
 )
 
 // invoke runs the program in the process of the test.
@@ -118,18 +117,6 @@ func TestAFieldThatIsNotThereIsRefusedBeforeAnythingIsDone(t *testing.T) {
 		assert.Equal(t, exit.Usage, exit.CodeOf(err), cmd.CommandPath())
 		assert.ErrorContains(t, err, "no_such_field", cmd.CommandPath())
 	})
-	o := newOperator(t)
-	confirmed := append(sale, "--confirm", strings.TrimSpace(o.must(append(sale, "--dry-run")...)))
-	_, stderr, code := o.run(append(confirmed, "--json=number")...)
-	assert.Equal(t, 2, code)
-	assert.Contains(t, stderr, "the fields are id, operation, delivery, recipients, message")
-	assert.Empty(t, o.sends())
-	o.requireBroadcasts(0)
-	stdout := o.must(append(confirmed, "--json=delivery,recipients")...)
-	assert.Equal(t, `{"delivery":"accepted","recipients":2}`+"\n", stdout)
-	_, _, code = o.run("sends", "resolve", o.sends()[0].ID, "--not-carried-out", "--json=idd")
-	assert.Equal(t, 2, code)
-	assert.Equal(t, sends.Accepted, o.sends()[0].Delivery)
 }
 
 func TestAnEmptyFlagIsRefusedByEveryCommand(t *testing.T) {

@@ -69,14 +69,34 @@ func (r *testRecord) isBlocked(send Send) bool {
 	return found != nil
 }
 
-func TestASendBlocksTheSameOneByItsDelivery(t *testing.T) {
-	for delivery, want := range map[Delivery]bool{Accepted: true, Unknown: true, "": true, Rejected: false, NotSent: false} {
+func TestASendBlocksTheSameOneByItsDeliveryAndItsAge(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		delivery Delivery
+		due, age time.Duration
+		blocked  bool
+	}{
+		{Rejected, 0, 0, false},
+		{NotSent, 0, 0, false},
+		{Accepted, 0, 23*time.Hour - time.Second, true},
+		{Accepted, 0, 23 * time.Hour, false},
+		{Accepted, 2 * day, 2*day + 23*time.Hour - time.Second, true}, // it counts from its schedule
+		{Accepted, 2 * day, 2*day + 23*time.Hour, false},
+		{Unknown, 0, 365 * day, true},
+		{"", 0, 365 * day, true},
+	} {
 		r := newRecord(t)
-		begun := r.begin(news)
-		if delivery != "" {
-			require.NoError(t, r.end(begun, delivery))
+		send := news
+		if c.due > 0 {
+			due := r.now.Add(c.due)
+			send.Due = &due
 		}
-		assert.Equal(t, want, r.isBlocked(news), delivery)
+		begun := r.begin(send)
+		if c.delivery != "" {
+			require.NoError(t, r.end(begun, c.delivery))
+		}
+		r.now = r.now.Add(c.age)
+		assert.Equal(t, c.blocked, r.isBlocked(news), "%+v", c)
 	}
 }
 
@@ -94,28 +114,6 @@ func TestOtherBytesAreAnotherSend(t *testing.T) {
 		assert.False(t, r.isBlocked(other), what)
 	}
 	assert.True(t, r.isBlocked(news))
-}
-
-func TestAnAcceptedSendBlocksFor23HoursAndAnUnknownOneForEver(t *testing.T) {
-	r := newRecord(t)
-	r.sent(news, Accepted)
-	scheduled := news.withBody("scheduled")
-	due := r.now.Add(48 * time.Hour)
-	scheduled.Due = &due
-	r.sent(scheduled, Accepted)
-	lost := news.withBody("lost")
-	r.sent(lost, Unknown)
-
-	r.now = r.now.Add(23*time.Hour - time.Second)
-	assert.True(t, r.isBlocked(news))
-	r.now = r.now.Add(time.Second)
-	assert.False(t, r.isBlocked(news))
-	r.now = due.Add(23*time.Hour - time.Second)
-	assert.True(t, r.isBlocked(scheduled), "it counts from its schedule")
-	r.now = r.now.Add(time.Second)
-	assert.False(t, r.isBlocked(scheduled))
-	r.now = r.now.Add(365 * 24 * time.Hour)
-	assert.True(t, r.isBlocked(lost))
 }
 
 func TestARepeatSupersedesOnlyTheSendThatTheOperatorSaw(t *testing.T) {
