@@ -54,6 +54,8 @@ var functions = template.FuncMap{
 	"spaced":      spaced,
 	"kinds":       func() []string { return fake.FaultKinds },
 	"operations":  service.Served,
+	"trigger":     func() *service.Operation { return service.TriggerEvent },
+	"sendEmail":   func() *service.Operation { return service.SendEmailBroadcast },
 	"presets":     func() []sandbox.Preset { return sandbox.Presets },
 	"shell":       copies.ShellQuote,
 	"duration":    func(d fake.Duration) string { return time.Duration(d).String() },
