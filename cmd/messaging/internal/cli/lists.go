@@ -171,7 +171,8 @@ func newProfileList(s *settings) *cobra.Command {
 	}.command(s)
 }
 
-var sendTable = output.Table{Sample: sends.Shown{}}
+var sendTable = output.Table{Sample: sends.Shown{},
+	Columns: []string{"id", "at", "delivery", "recipients", "operation", "host", "sha256"}}
 
 func newSendsList(s *settings) *cobra.Command {
 	return list{

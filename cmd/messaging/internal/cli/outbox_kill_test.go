@@ -79,7 +79,7 @@ func TestAKilledImportAndAKilledRunGoOnAndTriggerNoRowTwice(t *testing.T) {
 	o.write("orders.csv", content.String())
 
 	imported := []string{"outbox", "import", "--ledger", db, "--from", "orders.csv", "--event", "order shipped", "--max-recipients", "3000"}
-	imported = append(imported, "--confirm", strings.TrimSpace(o.must(append(imported, "--dry-run")...)))
+	imported = o.digested(imported...)
 	kills := 0
 	for _, written := range []int64{0, 1, 400_000} { // a thousand rows are about 500 KB
 		if o.killWhen(func() bool { return sizeOf(db)+sizeOf(db+"-wal") >= written }, imported...) {
@@ -140,9 +140,7 @@ func TestOutboxInPostgresIsFilledAndSentOnce(t *testing.T) {
 	t.Setenv(ledger.Variable, postgresSchema(t))
 	o := operatorOf(t, time.Millisecond)
 	o.write("orders.csv", "email,order\nada@example.com,A-1\ngrace@example.com,A-2\n")
-	_, stderr, code := o.run("outbox", "status")
-	assert.Equal(t, 2, code)
-	assert.Contains(t, stderr, "there is no outbox in the database of "+ledger.Variable)
+	assert.Contains(t, o.ends(2, "outbox", "status"), "there is no outbox in the database of "+ledger.Variable)
 	for range 2 {
 		o.confirmed("outbox", "import", "--from", "orders.csv", "--event", "order shipped", "--key-column", "order")
 	}
@@ -153,6 +151,5 @@ func TestOutboxInPostgresIsFilledAndSentOnce(t *testing.T) {
 	assert.Contains(t, o.must("outbox", "list"), "A-2")
 
 	o.service = messagingtest.NewServer(t)
-	_, _, code = o.run("outbox", "run", "--until-empty")
-	assert.Equal(t, 2, code, "it is for another service")
+	o.ends(2, "outbox", "run", "--until-empty") // it is for another service
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,11 +109,18 @@ func (o *operator) control(method, path string, body any) string {
 	return string(found)
 }
 
-// confirmed runs a send without a terminal, with the digest of its dry run.
-func (o *operator) confirmedSend(args ...string) (stderr string, code int) {
+// ends runs the program without a terminal, which has to end with an exit code.
+func (o *operator) ends(want int, args ...string) (stderr string) {
 	o.t.Helper()
-	_, stderr, code = o.run(append(args, "--confirm", strings.TrimSpace(o.must(append(args, "--dry-run")...)))...)
-	return stderr, code
+	_, stderr, code := o.run(args...)
+	require.Equal(o.t, want, code, stderr)
+	return stderr
+}
+
+// digested adds the digest of its dry run to a command.
+func (o *operator) digested(args ...string) []string {
+	o.t.Helper()
+	return append(slices.Clip(args), "--confirm", strings.TrimSpace(o.must(append(slices.Clip(args), "--dry-run")...)))
 }
 
 // sends returns the record of sends.
@@ -130,30 +138,27 @@ func (o *operator) awaitRequest() {
 
 func TestSendThatWasKilledIsNotRepeatedUntilItIsResolved(t *testing.T) {
 	o := newOperator(t)
-	digest := strings.TrimSpace(o.must(append(sale, "--dry-run")...))
+	confirmed := o.digested(sale...)
 	o.must("sandbox", "fault", "slow", "--after", "60s", "--op", "send push broadcast")
-	killed := o.command(append(sale, "--confirm", digest)...)
+	killed := o.command(confirmed...)
 	require.NoError(t, killed.Start())
 	o.awaitRequest()
 	require.NoError(t, killed.Process.Kill())
 	_ = killed.Wait() // it was killed
 
-	_, stderr, code := o.run(append(sale, "--confirm", digest)...)
-	assert.Equal(t, 2, code)
-	assert.Contains(t, stderr, "may have been carried out; find out, and record it (or --not-carried-out), or pass --again "+
+	assert.Contains(t, o.ends(2, confirmed...), "may have been carried out; find out, and record it (or --not-carried-out), or pass --again "+
 		"to send it anyway:\n  messaging sends resolve ")
 	list := o.sends()
 	require.Len(t, list, 1)
 	assert.Empty(t, list[0].Delivery)
 	o.must("sends", "resolve", list[0].ID, "--not-carried-out")
-	o.must(append(sale, "--confirm", digest)...)
+	o.must(confirmed...)
 }
 
 func TestALostAnswerBlocksTheSameBytesAlone(t *testing.T) {
 	o := newOperator(t)
 	o.must("sandbox", "fault", "answer_lost", "--op", "send push broadcast")
-	stderr, code := o.confirmedSend(sale...)
-	assert.Equal(t, 9, code, stderr)
+	stderr := o.ends(9, o.digested(sale...)...)
 	list := o.sends()
 	require.Len(t, list, 1)
 	assert.Equal(t, sends.Unknown, list[0].Delivery)
@@ -161,58 +166,47 @@ func TestALostAnswerBlocksTheSameBytesAlone(t *testing.T) {
 		"  messaging sandbox wait delivery:unknown --after start --json=number,at,effect\n"+
 		"  messaging sends resolve "+list[0].ID+" --carried-out\n")
 
-	stderr, code = o.confirmedSend(sale...)
-	assert.Equal(t, 2, code, stderr)
+	o.ends(2, o.digested(sale...)...)
 	o.must("sandbox", "fault", "answer_lost", "--op", "send push broadcast")
 	again := append(sale, "--again")
-	_, failed, _ := o.run(append(again, "--json", "--confirm", strings.TrimSpace(o.must(append(again, "--dry-run")...)))...)
+	stderr = o.ends(9, append(o.digested(again...), "--json")...)
 	list = o.sends()
-	assert.Contains(t, failed, fmt.Sprintf(`"id":%q,"kind":"unknown"`, list[1].ID))
-	list = list[1:]
-	april := []string{"-p", "sandbox", "broadcast", "push", "--subject", "Sale in April", "--message", "Today", "--to-customers", "two.csv"}
-	stderr, code = o.confirmedSend(april...)
-	assert.Equal(t, 0, code, "other bytes are another send: %s", stderr)
-	o.must("sends", "resolve", list[0].ID, "--not-carried-out")
-	stderr, code = o.confirmedSend(sale...)
-	assert.Equal(t, 0, code, stderr)
+	assert.Contains(t, stderr, fmt.Sprintf(`"id":%q,"kind":"unknown"`, list[1].ID))
+	o.ends(0, o.digested("-p", "sandbox", "broadcast", "push", "--subject", "Sale in April", "--message", "Today",
+		"--to-customers", "two.csv")...) // other bytes are another send
+	o.must("sends", "resolve", list[1].ID, "--not-carried-out")
+	o.ends(0, o.digested(sale...)...)
 	o.requireBroadcasts(4)
 
-	stderr, code = o.confirmedSend(append(sale, "--again")...)
-	assert.Equal(t, 0, code, stderr)
+	o.ends(0, o.digested(again...)...)
 	deliveries := map[sends.Delivery]int{}
 	for _, each := range o.sends() {
 		deliveries[each.Delivery]++
 	}
 	assert.Equal(t, map[sends.Delivery]int{sends.Accepted: 2, sends.NotSent: 1, sends.Superseded: 2}, deliveries)
-	_, _, code = o.run("sends", "resolve", "none", "--carried-out")
-	assert.Equal(t, 6, code)
-	_, _, code = o.run("sends", "resolve", list[0].ID)
-	assert.Equal(t, 2, code)
+	o.ends(6, "sends", "resolve", "none", "--carried-out")
+	o.ends(2, "sends", "resolve", list[1].ID)
 }
 
 func TestARestartedSandboxRemembersNothing(t *testing.T) {
 	o := newOperator(t)
-	digest := strings.TrimSpace(o.must(append(sale, "--dry-run")...))
-	o.must(append(sale, "--confirm", digest)...)
+	confirmed := o.digested(sale...)
+	o.must(confirmed...)
 	restarted := newOperator(t)
-	port := func(s *runningSandbox) string { return s.variables["MESSAGING_BASE_URL"] }
-	require.NotEqual(t, port(o.sandbox), port(restarted.sandbox))
+	address := restarted.sandbox.variables["MESSAGING_BASE_URL"]
+	require.NotEqual(t, o.sandbox.variables["MESSAGING_BASE_URL"], address)
 	restarted.folder = o.folder
-	_, stderr, code := restarted.run(append(sale, "--confirm", digest)...)
-	assert.Equal(t, 2, code, "a digest belongs to one start: %s", stderr)
-	stderr, code = restarted.confirmedSend(sale...)
-	assert.Equal(t, 0, code, stderr)
+	restarted.ends(2, confirmed...) // a digest belongs to one start
+	restarted.ends(0, restarted.digested(sale...)...)
 
 	// So it is with the variables of a sandbox, which are the same service as its profile but no profile.
-	line := fmt.Sprintf("export MESSAGING_BASE_URL=%s MESSAGING_API_KEY=%s", port(restarted.sandbox),
-		restarted.sandbox.variables["MESSAGING_API_KEY"]) +
+	line := fmt.Sprintf("export MESSAGING_BASE_URL=%s MESSAGING_API_KEY=%s", address, restarted.sandbox.variables["MESSAGING_API_KEY"]) +
 		"; send=\"messaging " + strings.Join(sale[2:], " ") + "\"; $send --confirm \"$($send --dry-run)\""
 	for i, want := range []int{0, 2} {
 		text, code := restarted.shell(line)
 		assert.Equal(t, want, code, "%d: %s", i, text)
 	}
-	list := restarted.sends()
-	require.Len(t, list, 3)
+	require.Len(t, restarted.sends(), 3)
 	content, err := os.ReadFile(filepath.Join(o.folder, "state", "messaging", "sends.jsonl"))
 	require.NoError(t, err)
 	assert.Regexp(t, `"service":"127.0.0.1:\d+#\w+"`, string(content), "the start is part of the service")
@@ -221,11 +215,11 @@ func TestARestartedSandboxRemembersNothing(t *testing.T) {
 
 func TestSendFromTwoTerminalsIsMadeOnce(t *testing.T) {
 	o := newOperator(t)
-	digest := strings.TrimSpace(o.must(append(sale, "--dry-run")...))
+	confirmed := o.digested(sale...)
 	codes := make(chan int)
 	for range 5 {
 		go func() {
-			_, _, code := o.run(append(sale, "--confirm", digest)...)
+			_, _, code := o.run(confirmed...)
 			codes <- code
 		}()
 	}
@@ -291,9 +285,7 @@ func TestTheFirstInterruptWaitsForTheResponseAndTheSecondEndsWithUnknown(t *test
 	require.True(t, s.expect(waiting))
 	s.write("^C")
 	o.requireExit(s, 9)
-	stderr, code := o.confirmedSend(sale...)
-	assert.Equal(t, 2, code)
-	assert.Contains(t, stderr, "may have been carried out")
+	assert.Contains(t, o.ends(2, o.digested(sale...)...), "may have been carried out")
 }
 
 func TestTypingAheadConfirmsNothing(t *testing.T) {
@@ -315,7 +307,7 @@ func TestTypingAheadConfirmsNothing(t *testing.T) {
 // confirmed runs a command of an outbox, and confirms what its dry run shows.
 func (o *operator) confirmed(args ...string) {
 	o.t.Helper()
-	o.must(append(args, "--confirm", strings.TrimSpace(o.must(append(args, "--dry-run")...)))...)
+	o.must(o.digested(args...)...)
 }
 
 // refundsOf returns the command that imports a file of refunds.
@@ -338,10 +330,9 @@ func TestWhatIsConfirmedForAnAccountIsNotSentByAnother(t *testing.T) {
 	key := o.sandbox.variables["MESSAGING_API_KEY"]
 
 	o.profileOf("sandbox-of-another-account")
-	digest := strings.TrimSpace(o.must(append(send, "--dry-run")...))
+	confirmed := o.digested(send...)
 	o.profileOf(key)
-	_, stderr, code := o.run(append(send, "--confirm", digest)...)
-	assert.Equal(t, 2, code)
+	stderr := o.ends(2, confirmed...)
 	assert.Contains(t, stderr, "not confirmed, nothing was sent")
 	assert.Regexp(t, `key          fingerprint [0-9a-f]{8}, from key_file`, stderr)
 
@@ -395,17 +386,16 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 		assert.Equal(t, 1, code, command)
 		assert.Contains(t, stderr, "no space left on device", command)
 	}
-	digest := strings.TrimSpace(o.must(append(sale, "--dry-run")...))
-	unseen := o.command(append(sale, "--confirm", digest)...)
+	confirmed := o.digested(sale...)
+	unseen := o.command(confirmed...)
 	unseen.Stderr = full
 	_ = unseen.Run() // the exit code has it
 	assert.Equal(t, 2, unseen.ProcessState.ExitCode(), "a plan that cannot be shown confirms nothing")
 	o.requireBroadcasts(0)
-	stderr, code := run(full, append(sale, "--json", "--confirm", digest)...)
+	stderr, code := run(full, append(confirmed, "--json")...)
 	assert.Equal(t, 7, code, stderr)
 	assert.Contains(t, stderr, "it was done, but the output could not be written")
-	again := append(sale, "--again")
-	stderr, code = run(pipe, append(again, "--json", "--confirm", strings.TrimSpace(o.must(append(again, "--dry-run")...)))...)
+	stderr, code = run(pipe, append(o.digested(append(sale, "--again")...), "--json")...)
 	assert.Equal(t, 0, code, "a reader that has gone wants nothing: %s", stderr)
 	o.requireBroadcasts(2)
 }
