@@ -198,11 +198,6 @@ func TestTheFaultsPageIsLiveAndFitsTheKind(t *testing.T) {
 	p.until(`document.querySelector("[data-count=faults]").textContent === "1"`)
 	p.click(".rules button")
 	p.until(isLive + ` && location.hash && document.querySelector("#live-part").textContent.includes("every request is served")`)
-	b.control("POST", "/api/outage", `{"for":"1h"}`)
-	p.until(`document.querySelector("#live-part").textContent.includes("Outage until")`)
-	b.control("POST", "/api/reset?what=faults", "")
-	p.until(`!document.querySelector("#live-part").textContent.includes("Outage until")`)
-	p.until(isLive)
 	choose := func(selector, value string) {
 		eval[bool](p, fmt.Sprintf(`(() => { const field = document.querySelector(%q); field.value = %q;
 			return field.dispatchEvent(new Event("change", { bubbles: true })) })()`, selector, value))

@@ -124,27 +124,13 @@ func (f *fixture) fault(rule string) {
 	require.Equal(f.t, 200, f.post("/api/faults", rule).Status, rule)
 }
 
-// trigger, email and push send a body to the service.
-func (f *fixture) trigger(body string) int {
-	f.t.Helper()
-	return f.send("POST", "/v1/events/trigger", body)
-}
-
-func (f *fixture) email(body string) int {
-	f.t.Helper()
-	return f.send("POST", "/v1/broadcast/send/email", body)
-}
-
+// trigger, email and push send a body to the service, and read sends the plainest request.
+func (f *fixture) trigger(body string) int { return f.send("POST", "/v1/events/trigger", body) }
+func (f *fixture) email(body string) int   { return f.send("POST", "/v1/broadcast/send/email", body) }
 func (f *fixture) push(body string) int {
-	f.t.Helper()
 	return f.send("POST", "/v1/broadcast/send/push-notification", body)
 }
-
-// read sends the plainest request.
-func (f *fixture) read() int {
-	f.t.Helper()
-	return f.send("GET", "/v1/events", "")
-}
+func (f *fixture) read() int { return f.send("GET", "/v1/events", "") }
 
 // send sends a request to the service. It returns 0 if there is no response.
 func (f *fixture) send(method, path, body string) int {
