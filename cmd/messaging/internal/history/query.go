@@ -227,7 +227,8 @@ func parseValue(value string) (match, error) {
 		matches = func(text string) bool { return strings.ToLower(text) == part } // as the term was
 	}
 	return func(e *Entry) bool {
-		if !e.bodyContains(end[len(end)-1]) || !e.bodyContains(part) {
+		body := unescaped(e.Request.Body)
+		if !containsFold(body, end[len(end)-1]) || !containsFold(body, part) {
 			return false // most bodies need not be read
 		}
 		return e.hasValue(func(path []string, text string) bool {
@@ -242,13 +243,13 @@ var recipientFields = []string{"email", "customer_id", "phone_no", "cc", "bcc"}
 // isFor reports whether a part of a recipient matches. A request that was not carried out has no recipients: its body
 // is searched.
 func (e *Entry) isFor(part string) bool {
-	switch {
-	case e.Everyone && e.Kind != "":
+	if e.Everyone && e.Kind != "" {
 		return true
-	case e.Kind == "" || !e.bodyContains(part):
-		return len(e.Request.Body) > 0 && e.bodyContains(part)
 	}
-	return e.hasValue(func(path []string, text string) bool {
+	if len(e.Request.Body) == 0 || !containsFold(unescaped(e.Request.Body), part) {
+		return false
+	}
+	return e.Kind == "" || e.hasValue(func(path []string, text string) bool {
 		return len(path) > 0 && slices.Contains(recipientFields, path[len(path)-1]) && containsFold(text, part)
 	})
 }

@@ -17,7 +17,7 @@ import (
 // are left out: they are the same in every request.
 func (e *Entry) contains(word string) bool {
 	matches := func(text string) bool { return text != "REDACTED" && containsFold(text, word) }
-	if e.bodyContains(word) || containsFold(unescaped(e.ResponseBody), word) ||
+	if containsFold(unescaped(e.Request.Body), word) || containsFold(unescaped(e.ResponseBody), word) ||
 		slices.ContainsFunc([]string{e.Op, e.Request.Path, e.Fault, e.EventName}, matches) {
 		return true
 	}
@@ -36,14 +36,12 @@ func (e *Entry) contains(word string) bool {
 	return false
 }
 
-// bodyContains reports whether the body of the request contains a text, which is in lower case.
-func (e *Entry) bodyContains(lower string) bool {
-	return containsFold(unescaped(e.Request.Body), lower)
-}
-
 // Mentions reports whether the body of the request has one of some texts as a value. Empty texts are left out.
 func (e *Entry) Mentions(texts ...string) bool {
-	return slices.ContainsFunc(texts, func(text string) bool { return text != "" && e.bodyContains(strings.ToLower(`"`+text+`"`)) })
+	body := unescaped(e.Request.Body)
+	return slices.ContainsFunc(texts, func(text string) bool {
+		return text != "" && containsFold(body, strings.ToLower(`"`+text+`"`))
+	})
 }
 
 // unescaped returns a JSON body as people read it: without the escapes in its
