@@ -33,12 +33,7 @@ func TestOutcomeIsThatOfTheClient(t *testing.T) {
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			service, exchanges := newService()
-			server := httptest.NewServer(service)
-			defer server.Close()
-			client, err := messaging.NewClient(server.URL, service.APIKey(), messaging.WithHTTPClient(server.Client()),
-				messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1, MaxRetryAfter: time.Nanosecond}))
-			require.NoError(t, err)
+			service, exchanges, client := start(t)
 			for op, call := range calls(t, client) {
 				service.AddRule(fake.Rule{Count: 1, Probability: 1, Fault: fault})
 				err := call()
@@ -54,13 +49,7 @@ func TestOutcomeIsThatOfTheClient(t *testing.T) {
 }
 
 func TestOutcomeOfAnAttemptThatTimedOutHasNoTime(t *testing.T) {
-	service, exchanges := newService()
-	server := httptest.NewServer(service)
-	defer server.Close()
-	defer service.Close()
-	client, err := messaging.NewClient(server.URL, service.APIKey(), messaging.WithHTTPClient(server.Client()),
-		messaging.WithAttemptTimeout(20*time.Millisecond), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-	require.NoError(t, err)
+	service, exchanges, client := start(t, messaging.WithAttemptTimeout(20*time.Millisecond))
 	service.AddRule(fake.Rule{Probability: 1, Fault: fake.Fault{Kind: fake.Slow, After: fake.Duration(time.Hour)}})
 	for op, call := range calls(t, client) {
 		err := call()
@@ -69,12 +58,18 @@ func TestOutcomeOfAnAttemptThatTimedOutHasNoTime(t *testing.T) {
 	}
 }
 
-// newService returns a service, and the exchanges that it observes.
-func newService() (*fake.Server, <-chan *fake.Exchange) {
+// start returns a service, the exchanges that it observes, and a client of it that makes one attempt.
+func start(t *testing.T, more ...messaging.Option) (*fake.Server, <-chan *fake.Exchange, *messaging.Client) {
 	exchanges := make(chan *fake.Exchange, 1)
 	service := fake.New(fake.Config{Observe: func(e *fake.Exchange) { exchanges <- e }})
 	service.AddEvents(fake.Event{ID: scripted.Canary})
-	return service, exchanges
+	server := httptest.NewServer(service)
+	t.Cleanup(server.Close)
+	t.Cleanup(service.Close) // first, so that no delayed response keeps the server
+	client, err := messaging.NewClient(server.URL, service.APIKey(), append(more, messaging.WithHTTPClient(server.Client()),
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1, MaxRetryAfter: time.Nanosecond}))...)
+	require.NoError(t, err)
+	return service, exchanges, client
 }
 
 // calls makes each call of the service once, by the name of its operation.
