@@ -70,7 +70,7 @@ func TestAHeaderThatDoesNotFitTheEventIsAnError(t *testing.T) {
 		"email,ordr": `line 1, column 7 (ordr): "ordr" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, ` +
 			`first_name, tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no); pass --map "ordr=" to leave it ` +
 			`out, or --map "ordr=PARAMETER" to give it a name`,
-		"email":                `line 2 (order): is required by the event`,
+		"email":                `line 1: no column holds "order", which the event requires; pass --map COLUMN=order if it has another name`,
 		"order":                `line 2 (email): is required when there is no customer`,
 		"email,order,it's new": `--map "it's new=" to leave it out`,
 	} {

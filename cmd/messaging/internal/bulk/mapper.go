@@ -86,6 +86,11 @@ func (m *Mapper) checkHeader(header []rows.Field) error {
 	if m.KeyColumn != "" && !columns[m.KeyColumn] {
 		return fmt.Errorf("--key-column: the file has no column %q", m.KeyColumn)
 	}
+	for _, p := range m.Event.Parameters {
+		if _, ok := filled[p.Name]; p.Required && !ok {
+			return fmt.Errorf("line 1: no column holds %q, which the event requires; pass --map COLUMN=%[1]s if it has another name", p.Name)
+		}
+	}
 	return nil
 }
 

@@ -122,9 +122,20 @@ func (f *audienceFlags) guard(cmd *cobra.Command, s *settings, a *audience, serv
 		}
 		all, a.parts = "all ", "EVERYONE: all "+words.Count(total, "customer")+" of the account"
 	}
+	counted := map[string]bool{}
+	if a.list != nil {
+		for _, c := range a.list.Customers {
+			counted[strings.ToLower(c.Email)] = true
+		}
+	}
 	for _, each := range extra {
+		for _, address := range each.addresses {
+			if address = strings.ToLower(address); !counted[address] {
+				counted[address] = true
+				total++
+			}
+		}
 		if n := len(each.addresses); n > 0 {
-			total += n
 			a.parts += fmt.Sprintf(", %d in %s", n, each.field)
 		}
 	}

@@ -313,5 +313,7 @@ func (s *settings) printRequests(body []byte) error {
 		}
 		list.Items[i] = json.RawMessage(picked)
 	}
-	return json.NewEncoder(s.stdout).Encode(list)
+	encoder := json.NewEncoder(s.stdout)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(list)
 }

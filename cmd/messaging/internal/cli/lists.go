@@ -151,7 +151,7 @@ func newProfileList(s *settings) *cobra.Command {
 		use: "list", short: "List the profiles, without their keys",
 		example: `  messaging profile list
   messaging profile list --json=name,kind`,
-		table: output.Table{Sample: profile.Service{}},
+		table: output.Table{Sample: profile.Service{}, Texts: map[string]func(json.RawMessage) string{"allow": allowText}},
 		rows: func(_ call, write func(any) error) error {
 			config, err := profile.Read()
 			if err != nil {
@@ -169,6 +169,18 @@ func newProfileList(s *settings) *cobra.Command {
 			return write(profile.BuiltIn())
 		},
 	}.command(s)
+}
+
+// allowText tells no list, which allows everyone, from an empty one, which allows nobody.
+func allowText(value json.RawMessage) string {
+	switch string(value) {
+	case "null":
+		return "everyone"
+	case "[]":
+		return "nobody"
+	default:
+		return output.TextOf(value)
+	}
 }
 
 var sendTable = output.Table{Sample: sends.Shown{},

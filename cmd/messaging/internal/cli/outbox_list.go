@@ -130,7 +130,7 @@ func newOutboxList(l *ledgerFlag) *cobra.Command {
   messaging outbox list --ledger orders.db --state rejected --error-contains 422 --json=key,error`,
 		flags: flags.add,
 		table: output.Table{Sample: entry{EnqueuedAt: sampleTime, NotBefore: sampleTime, SettledAt: sampleTime},
-			Columns: []string{"id", "key", "state", "error"}}, // those that say what to do next; JSON and show have the others
+			Columns: []string{"id", "key", "state", "error"}, Uncut: true}, // what says what to do next; JSON and show have the others
 		rows: l.inBox(func(c call, b *box, write func(any) error) error {
 			if err := flags.check(); err != nil {
 				return err

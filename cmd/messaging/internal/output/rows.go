@@ -118,7 +118,7 @@ func (r *Rows) cells(row any) ([]string, error) {
 	}
 	cells := make([]string, len(r.names))
 	for i, name := range r.names {
-		text := textOf
+		text := TextOf
 		if other := r.table.Texts[name]; other != nil {
 			text = other
 		}
@@ -133,8 +133,8 @@ func (r *Rows) cells(row any) ([]string, error) {
 
 var tsv = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 
-// textOf returns a value as a cell: a text without quotation marks, texts with commas between them, and nothing for null.
-func textOf(value json.RawMessage) string {
+// TextOf returns a value as a cell: a text without quotation marks, texts with commas between them, and nothing for null.
+func TextOf(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
 		return text

@@ -51,6 +51,9 @@ func (l *List) read(in *rows.Reader) error {
 			return errors.New(unknown(column).Error()) // which is about the file
 		}
 	}
+	if in.Header != nil && !slices.ContainsFunc(in.Header, func(f rows.Field) bool { return f.Name == "email" || f.Name == "customer_id" }) {
+		return errors.New("line 1: there is neither a column email nor a column customer_id")
+	}
 	seen := map[[2]string]bool{}
 	for row, err := range in.All() {
 		var c messaging.CustomerParams

@@ -32,7 +32,7 @@ func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 		"\" Email\"\n": "line 1, column 1 ( Email): is no field of a customer; must be one of customer_id, email,",
 		"email,nickname\n": "line 1, column 7 (nickname): is no field of a customer; must be one of customer_id, email, first_name, " +
 			"last_name, phone_no",
-		"first_name\nAda\n":                          "line 2: must have a customer_id or an email",
+		"first_name\nAda\n":                          "line 1: there is neither a column email nor a column customer_id",
 		"email\nada@example.com\nAda\n":              `line 3: email "Ada" must be an email address`,
 		"email\n" + strings.Repeat("nobody\n", 1000): "\n  and 990 more\nfix the file, or pass --skip-bad-rows",
 	} {
