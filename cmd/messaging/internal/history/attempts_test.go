@@ -37,6 +37,7 @@ func send(status int, after time.Duration, changes ...change) *fake.Exchange {
 
 func lost(e *fake.Exchange)    { e.Status, e.Fault = 0, "answer_lost" }
 func another(e *fake.Exchange) { e.Request.Body = []byte("[]") }
+func curl(e *fake.Exchange)    { e.Request.Header = http.Header{"User-Agent": {"curl/8"}} }
 
 // stored returns a store of at most max entries to which the exchanges were added. A nil is a mark.
 func stored(max int, list ...*fake.Exchange) (s *history.Store, last *history.Entry) {
@@ -87,6 +88,7 @@ func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
 	}{
 		"a retry":                    {[]*fake.Exchange{send(429, 0), send(200, time.Second)}, 2},
 		"another body":               {[]*fake.Exchange{send(429, 0), send(200, time.Second, another)}, 1},
+		"another client":             {[]*fake.Exchange{send(429, 0), send(200, time.Second, curl)}, 1},
 		"a send that is not retried": {[]*fake.Exchange{send(502, 0), send(200, time.Second)}, 1},
 		"an invalid request":         {[]*fake.Exchange{send(422, 0), send(422, time.Second)}, 1},
 		"a later call":               {[]*fake.Exchange{send(429, 0), send(200, time.Minute)}, 1},
@@ -98,7 +100,6 @@ func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
 }
 
 func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
-	client := func(e *fake.Exchange) { e.Request.Header = http.Header{"User-Agent": {"curl/8"}} }
 	replay := func(e *fake.Exchange) { e.ReplayOf = 1 }
 	for name, test := range map[string]struct {
 		sends []*fake.Exchange
@@ -110,7 +111,7 @@ func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
 		"a retry":                     {[]*fake.Exchange{send(429, 0), send(200, time.Second)}, 0},
 		"refused the second time":     {[]*fake.Exchange{send(200, 0), send(429, time.Second)}, 0},
 		"another body":                {[]*fake.Exchange{send(200, 0), send(200, time.Second, another)}, 0},
-		"another client":              {[]*fake.Exchange{send(200, 0), send(200, time.Second, client)}, 1},
+		"another client":              {[]*fake.Exchange{send(200, 0), send(200, time.Second, curl)}, 1},
 		"a replay":                    {[]*fake.Exchange{send(200, 0), send(200, time.Second, replay)}, 0},
 		"much later":                  {[]*fake.Exchange{send(200, 0), send(200, time.Hour)}, 0},
 		"after a mark":                {[]*fake.Exchange{send(200, 0), nil, send(200, time.Second)}, 0},
