@@ -43,12 +43,6 @@ func (f *audienceFlags) add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("segments", "max-recipients") // which cannot limit what is not counted
 }
 
-// extraRecipients are recipients outside of the audience, in one field.
-type extraRecipients struct {
-	field     string
-	addresses []string
-}
-
 // audience is who receives a broadcast.
 type audience struct {
 	to          messaging.Audience
@@ -107,41 +101,36 @@ func (f *audienceFlags) readSegments() (*audience, error) {
 
 // guard counts the recipients, and refuses too many of them, or any that the profile does not
 // allow.
-func (f *audienceFlags) guard(cmd *cobra.Command, s *settings, a *audience, service *profile.Service, prepared *messaging.Prepared,
-	extra []extraRecipients) error {
+func (f *audienceFlags) guard(cmd *cobra.Command, s *settings, a *audience, service *profile.Service, prepared *messaging.Prepared) error {
 	if err := checkAllowed(cmd.Context(), service, prepared, cmd.Flags(), a.uncheckable); err != nil {
 		return err
 	}
-	total, all := 0, ""
-	if a.list != nil {
-		total = len(a.list.Customers)
-	} else if f.everyone {
-		var err error
+	to, err := prepared.Recipients()
+	if err != nil {
+		return err
+	}
+	others := map[string]bool{} // of email, cc and bcc; an address counts once
+	for _, address := range to.Emails {
+		others[strings.ToLower(address)] = true
+	}
+	total, all := to.Customers, ""
+	if f.everyone {
 		if total, err = s.countCustomers(cmd.Context(), service); err != nil {
 			return err
 		}
 		all, a.parts = "all ", "EVERYONE: all "+words.Count(total, "customer")+" of the account"
-	}
-	counted := map[string]bool{}
-	if a.list != nil {
-		for _, c := range a.list.Customers {
-			counted[strings.ToLower(c.Email)] = true
+	} else if a.list != nil {
+		for _, customer := range a.list.Customers {
+			delete(others, strings.ToLower(customer.Email))
 		}
 	}
-	for _, each := range extra {
-		for _, address := range each.addresses {
-			if address = strings.ToLower(address); !counted[address] {
-				counted[address] = true
-				total++
-			}
-		}
-		if n := len(each.addresses); n > 0 {
-			a.parts += fmt.Sprintf(", %d in %s", n, each.field)
-		}
+	if len(others) > 0 {
+		a.parts += " and " + words.Count(len(others), "other recipient")
 	}
 	if a.answer != "" { // segments
 		return nil
 	}
+	total += len(others)
 	a.total, a.answer = &total, all+strconv.Itoa(total)
 	return checkLimit(total, cmp.Or(f.max, service.MaxRecipients), fmt.Sprintf(" (%s; --max-recipients %d allows them)", a.parts, total))
 }

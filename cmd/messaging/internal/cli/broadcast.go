@@ -34,8 +34,6 @@ type content interface {
 	prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error)
 	// describe adds lines to the plan.
 	describe(plan *confirm.Plan)
-	// addresses are the recipients outside of the audience.
-	addresses() []extraRecipients
 }
 
 // broadcast is what a broadcast command is about to do.
@@ -102,7 +100,7 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings) error {
 	if err != nil {
 		return err
 	}
-	if err := b.audience.guard(cmd, s, audience, service, prepared, b.addresses()); err != nil {
+	if err := b.audience.guard(cmd, s, audience, service, prepared); err != nil {
 		return err
 	}
 	plan := confirm.NewPlan("Send a broadcast", service)

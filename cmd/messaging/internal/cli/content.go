@@ -82,10 +82,6 @@ func (c *emailContent) prepare(to messaging.Audience, at *messaging.Schedule) (*
 	return messaging.EmailBroadcastParams(c.emailParams).Prepare()
 }
 
-func (c *emailContent) addresses() []extraRecipients {
-	return []extraRecipients{{"email", []string{c.Email}}, {"cc", c.CC}, {"bcc", c.BCC}}
-}
-
 func (c *emailContent) describe(plan *confirm.Plan) {
 	plan.Add("operation", "email broadcast")
 	plan.Add("sender", c.SenderName+" <"+c.SenderEmail+">")
@@ -136,8 +132,6 @@ func (c *pushContent) prepare(to messaging.Audience, at *messaging.Schedule) (*m
 	c.To, c.Schedule = to, at
 	return messaging.PushBroadcastParams(*c).Prepare()
 }
-
-func (c *pushContent) addresses() []extraRecipients { return nil }
 
 func (c *pushContent) describe(plan *confirm.Plan) {
 	plan.Add("operation", "push broadcast")

@@ -48,21 +48,22 @@ func optionsFor(t *testing.T, name string) Options {
 	return Options{To: path, Format: format, Service: "127.0.0.1"}
 }
 
-func content(t *testing.T, path string) string {
+// exported runs an export, which has to succeed, and returns the file.
+func exported[T any](t *testing.T, client *messaging.Client, records Records[T], options Options) (content string, done Progress) {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	done, err := Run(t.Context(), client, records, options, silent)
 	require.NoError(t, err)
-	return string(text)
+	text, err := os.ReadFile(options.To)
+	require.NoError(t, err)
+	return string(text), done
 }
 
 func TestExportWritesEveryColumnAsCSV(t *testing.T) {
 	options := optionsFor(t, "all.csv")
-	done, err := Run(t.Context(), serve(t, 1).Client(), Customers, options, silent)
-	require.NoError(t, err)
+	content, done := exported(t, serve(t, 1).Client(), Customers, options)
 	assert.Equal(t, Progress{Rows: 1}, done)
 	assert.Equal(t, "customer_id,email,first_name,last_name,phone_no,providers,customer_created_at,updated_at,last_interaction,extra\n"+
-		"0,c0@example.com,=1+1,,+4930123456,\"apns,firebase\",2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,\n",
-		content(t, options.To))
+		"0,c0@example.com,=1+1,,+4930123456,\"apns,firebase\",2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,\n", content)
 	left, err := os.ReadDir(filepath.Dir(options.To))
 	require.NoError(t, err)
 	assert.Len(t, left, 1, "a temporary file is left")
@@ -71,9 +72,8 @@ func TestExportWritesEveryColumnAsCSV(t *testing.T) {
 func TestSpreadsheetSafeCellsAreNotFormulasAndPhoneNumbersStay(t *testing.T) {
 	options := optionsFor(t, "safe.csv")
 	options.SpreadsheetSafe = true
-	_, err := Run(t.Context(), serve(t, 1).Client(), Customers, options, silent)
-	require.NoError(t, err)
-	assert.Contains(t, content(t, options.To), "\n0,c0@example.com,'=1+1,,+4930123456,")
+	content, _ := exported(t, serve(t, 1).Client(), Customers, options)
+	assert.Contains(t, content, "\n0,c0@example.com,'=1+1,,+4930123456,")
 	for cell, want := range map[string]bool{"": false, "a=": false, "=a": true, "-1": true, "@a": true, "+": true,
 		"+1234": false, "+1": false, "+1234+1": true, "+49 30": true} {
 		assert.Equal(t, want, isFormula([]byte(cell)), "%q", cell)
@@ -108,15 +108,11 @@ func TestAStoppedExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
 			require.Error(t, stopAfter(t, client, options, 2))
 			tear(t, options)
 		}
-		done, err := Run(t.Context(), client, Customers, options, silent)
-		require.NoError(t, err)
+		resumed, done := exported(t, client, Customers, options)
 		assert.Equal(t, rows, done.Rows)
 		assert.NotZero(t, done.Resumed)
-
-		whole := optionsFor(t, name)
-		_, err = Run(t.Context(), client, Customers, whole, silent)
-		require.NoError(t, err)
-		assert.Equal(t, content(t, whole.To), content(t, options.To))
+		whole, _ := exported(t, client, Customers, optionsFor(t, name))
+		assert.Equal(t, whole, resumed)
 	}
 }
 
@@ -137,8 +133,7 @@ func TestAnExportThatCannotBeWrittenFails(t *testing.T) {
 func TestARecordWithoutAnIDIsARow(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	service.AddTransactional(messaging.TransactionalMessage{Channel: "email"}, messaging.TransactionalMessage{Channel: "email"})
-	done, err := Run(t.Context(), service.Client(), Messages, optionsFor(t, "a.csv"), silent)
-	require.NoError(t, err)
+	_, done := exported(t, service.Client(), Messages, optionsFor(t, "a.csv"))
 	assert.Equal(t, Progress{Rows: 2}, done)
 }
 
@@ -275,11 +270,10 @@ func TestRowsRepeatedByShiftingPagesAreWrittenOnceAlsoAcrossRuns(t *testing.T) {
 	options := optionsFor(t, "a.csv")
 	require.ErrorContains(t, stopAfter(t, client, options, 2+rand.IntN(15)), " rows are kept")
 	options.Resume = true
-	done, err := Run(t.Context(), client, Customers, options, silent)
-	require.NoError(t, err)
+	content, done := exported(t, client, Customers, options)
 	assert.Equal(t, 200, done.Rows)
 	assert.Equal(t, 22, done.Repeated)
-	rows, err := csv.NewReader(strings.NewReader(content(t, options.To))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(content)).ReadAll()
 	require.NoError(t, err)
 	found := map[string]bool{}
 	for _, row := range rows[1:] {
