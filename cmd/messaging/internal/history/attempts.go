@@ -49,9 +49,13 @@ func (s *Store) link(e *Entry) {
 		return
 	}
 	e.same = previous.Number
-	if isRetry(e, previous) {
-		e.Attempt, e.Previous = previous.Attempt+1, previous.Number
-		previous.next.Store(int64(e.Number))
+	own := previous // of the same client: a call is of one client, and each test sends what others send too
+	for own != nil && own.Request.Header.Get("User-Agent") != e.Request.Header.Get("User-Agent") {
+		own = s.get(own.same)
+	}
+	if own != nil && isRetry(e, own) {
+		e.Attempt, e.Previous = own.Attempt+1, own.Number
+		own.next.Store(int64(e.Number))
 	}
 	for twin := previous; e.Kind != "" && e.DuplicateOf == 0 && twin != nil && twin.Mark == e.Mark; twin = s.get(twin.same) {
 		if after := e.At.Sub(twin.At); twin.Kind != "" && after <= duplicateWithin {
@@ -60,11 +64,10 @@ func (s *Store) link(e *Entry) {
 	}
 }
 
-// isRetry reports whether an entry looks like the next attempt of the same call. A call is of one client, and each test sends
-// what others send too.
+// isRetry reports whether an entry looks like the next attempt of the same call.
 func isRetry(e, previous *Entry) bool {
 	return previous.retried && previous.Attempt < maxAttempts && e.At.Sub(previous.At.Add(previous.Took)) <= maxWait &&
-		previous.Mark == e.Mark && previous.Request.Header.Get("User-Agent") == e.Request.Header.Get("User-Agent")
+		previous.Mark == e.Mark
 }
 
 // Grouped returns a query that matches only the last of those attempts of a call that q

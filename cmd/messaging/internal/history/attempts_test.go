@@ -87,6 +87,7 @@ func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
 		want  int
 	}{
 		"a retry":                    {[]*fake.Exchange{send(429, 0), send(200, time.Second)}, 2},
+		"another client between":     {[]*fake.Exchange{send(429, 0), send(429, time.Second, curl), send(200, 2*time.Second)}, 2},
 		"another body":               {[]*fake.Exchange{send(429, 0), send(200, time.Second, another)}, 1},
 		"another client":             {[]*fake.Exchange{send(429, 0), send(200, time.Second, curl)}, 1},
 		"a send that is not retried": {[]*fake.Exchange{send(502, 0), send(200, time.Second)}, 1},

@@ -158,7 +158,9 @@ func formRule(form url.Values) (rule fake.Rule, err error) {
 	}
 	for name, into := range numbers {
 		if text := form.Get(name); text != "" && err == nil {
-			*into, err = strconv.Atoi(text)
+			if *into, err = strconv.Atoi(text); err != nil {
+				err = fmt.Errorf("%s must be a number", name)
+			}
 		}
 	}
 	return rule, err

@@ -35,6 +35,7 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 	}{
 		{"a page", "GET", f.ui + "/", "", host(ui.Host), 200},
 		{"a page as localhost", "GET", f.ui + "/", "", host("localhost:" + ui.Port()), 200},
+		{"a page as ::1", "GET", f.ui + "/", "", host("[::1]:" + ui.Port()), 200},
 		{"a page under a name that is allowed", "GET", f.ui + "/", "", host("sandbox.internal:" + ui.Port()), 200},
 		{"a page under a name with its own port", "GET", f.ui + "/", "", host("sandbox.internal:8"), 200},
 		{"a page under a name with another port", "GET", f.ui + "/", "", host("sandbox.internal:1"), 421},
@@ -198,8 +199,10 @@ func TestLoginSetsACookieForThisPortAndLeadsBackToThePage(t *testing.T) {
 	assert.Equal(t, 200, f.do("GET", f.ui+page, "", header("Cookie", cookie)).Status)
 	assert.Equal(t, 401, f.do("GET", f.api+"/v1/events", "", header("Cookie", cookie)).Status, "the service wants its key")
 	assert.Equal(t, 401, f.do("GET", f.api+"/v1/events", "", bearer(testToken)).Status)
-	for _, path := range []string{"//evil.example", "/..//evil.example", "/.//evil.example", "/\\evil.example", "/%2f/evil.example"} {
-		got := f.do("POST", f.ui, url.Values{"token": {testToken}}.Encode(), browser, func(r *http.Request) { r.URL.Opaque = path })
-		assert.NotRegexp(t, `^/?[/\\]|:`, strings.TrimPrefix(got.Header.Get("Location"), "/"), "%s leads to no other site", path)
+	for path, location := range map[string]string{"//evil.example": "", "/..//evil.example": "", "/.//evil.example": "",
+		"/%2f/evil.example": "", "/%5Cevil.example": "/%5Cevil.example"} {
+		got := f.do("POST", f.ui+path, url.Values{"token": {testToken}}.Encode(), browser)
+		assert.Equal(t, location == "", got.Status == 404, path)
+		assert.Equal(t, location, got.Header.Get("Location"), "%s leads to no other site", path)
 	}
 }

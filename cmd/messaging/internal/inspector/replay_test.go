@@ -111,10 +111,18 @@ func TestTheTextsOfABroadcastAreEditedWithoutItsJSON(t *testing.T) {
 	assert.Equal(t, "{\n}", f.resent(url.Values{"number": {"1"}, "body": {"{\r\n}"}}), "a form sends CR LF")
 }
 
+func TestAnEditedReplayKeepsTheLineEndsOfTheRequest(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/events", "{\r\n \"name\": \"b\"\r\n}")
+	assert.Equal(t, "{\r\n}", f.resent(url.Values{"number": {"1"}, "body": {"{\r\n}"}}))
+	f.push(`{"subject":"s","message":"\r\na"}`)
+	assert.Equal(t, `{"message":"\r\nb","subject":"s"}`, f.resent(url.Values{"number": {"3"}, "subject": {"s"}, "message": {"\r\nb"}}))
+}
+
 func TestOnlyTheWholeBodyIsEditedWhereTheTextsAreNotPlain(t *testing.T) {
 	f := start(t, records.Demo())
 	for i, body := range []string{`{"subject":"a","message":1}`, `{"message":"b"}`,
-		`["subject","message"]`, `{"subject":"a","message":"b"`, `{"subject":"a\nb","message":"b"}`, `{"subject":"a","message":"\r\n"}`} {
+		`["subject","message"]`, `{"subject":"a","message":"b"`, `{"subject":"a\nb","message":"b"}`, `{"subject":"a","message":"\u0000"}`} {
 		f.email(body)
 		f.shows(fmt.Sprintf("/requests/%d?tab=replay", i+1), `!name="message"`, `Or edit the body<textarea name="body"`)
 	}

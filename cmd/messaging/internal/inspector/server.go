@@ -35,8 +35,8 @@ const maxBody = 64 << 20
 func Server(ctx context.Context, cfg Config) *http.Server {
 	in := &Inspector{box: cfg.Box, ending: ctx}
 	return &http.Server{
-		Handler: guard.Pages(guard.Config{Address: cfg.Address, AllowHosts: cfg.AllowHosts, Token: cfg.Token, IsPage: isPage},
-			http.MaxBytesHandler(in.routes(), maxBody)),
+		Handler: http.MaxBytesHandler(guard.Pages(guard.Config{Address: cfg.Address, AllowHosts: cfg.AllowHosts, Token: cfg.Token,
+			IsPage: isPage}, in.routes()), maxBody),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 	}

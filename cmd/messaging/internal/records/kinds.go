@@ -97,7 +97,7 @@ var Customers = &Kind{
 	seeded: func(f *form) []Value {
 		return values(f.Customers, func(c *formCustomer) Value {
 			return Customer{&fake.Customer{CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction,
-				Providers: strings.FieldsFunc(c.Providers, func(r rune) bool { return r == ',' || r == ' ' }),
+				Providers: strings.FieldsFunc(c.Providers, func(r rune) bool { return r == ',' }),
 				CustomerParams: fake.CustomerParams{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName,
 					Email: c.Email, PhoneNo: c.PhoneNo}}}
 		})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
@@ -14,6 +15,12 @@ func TestDemoSeedHasEveryKind(t *testing.T) {
 	assert.Len(t, seed[records.Events], 4)
 	assert.Len(t, seed[records.Messages], 6)
 	assert.Equal(t, "order shipped", seed[records.Events][0].Texts()[0])
+}
+
+func TestProvidersAreDividedAtCommasAlone(t *testing.T) {
+	seed, err := records.ParseSeed([]byte(`{"customers":[{"email":"a@b.test","providers":"Google FCM,email"}]}`))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Google FCM", "email"}, seed[records.Customers][0].(records.Customer).Providers)
 }
 
 func TestSeedErrorsNameTheLineOrTheRecord(t *testing.T) {

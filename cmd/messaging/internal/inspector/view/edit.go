@@ -36,7 +36,7 @@ func isEditable(e *history.Entry) bool {
 }
 
 // textsOf returns the subject and the message of a broadcast, since nobody can edit HTML within a string of JSON. It returns
-// nil if one of them is not a text that a form can hold, whose line ends are those of the form.
+// nil if one of them is not a text that a form can hold.
 func textsOf(e *history.Entry) map[string]string {
 	op := service.Named(e.Op)
 	var members map[string]any
@@ -45,7 +45,7 @@ func textsOf(e *history.Entry) map[string]string {
 		return nil
 	}
 	texts := make(map[string]string)
-	for name, unfit := range map[string]string{"subject": "\r\n\x00", "message": "\r\x00"} {
+	for name, unfit := range map[string]string{"subject": "\r\n\x00", "message": "\x00"} {
 		text, ok := members[name].(string)
 		if !ok || strings.ContainsAny(text, unfit) {
 			return nil
@@ -58,27 +58,34 @@ func textsOf(e *history.Entry) map[string]string {
 // EditedBody returns the body of a form: the whole one, or the recorded one with other texts. It is nil if the form has none
 // of them, or has not changed them. It reports false if the texts cannot be edited alone.
 func EditedBody(e *history.Entry, form url.Values) (body []byte, ok bool) {
-	// a form sends CR LF whatever it was filled with
-	typed := func(name string) string { return strings.ReplaceAll(form.Get(name), "\r\n", "\n") }
 	if form.Has("body") {
-		return []byte(typed("body")), true
+		return []byte(withLineEnds(string(e.Request.Body), form.Get("body"))), true
 	}
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(e.Request.Body, &members) // or there are no texts
 	texts, changed := textsOf(e), false
 	for _, name := range []string{"subject", "message"} {
+		edited := withLineEnds(texts[name], form.Get(name))
 		switch {
 		case !form.Has(name):
 		case texts == nil:
 			return nil, false
-		case typed(name) != texts[name]:
-			members[name], changed = []byte(encode(typed(name), "")), true
+		case edited != texts[name]:
+			members[name], changed = []byte(encode(edited, "")), true
 		}
 	}
 	if !changed {
 		return nil, true
 	}
 	return []byte(encode(members, "")), true
+}
+
+// withLineEnds returns a text of a form, which always sends CR LF, with the line ends of the original.
+func withLineEnds(original, text string) string {
+	if strings.Contains(original, "\r\n") {
+		return text
+	}
+	return strings.ReplaceAll(text, "\r\n", "\n")
 }
 
 // encode returns JSON that people can read: markup is not escaped.
