@@ -292,7 +292,7 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 		{"DELETE", "/v1/customers", "", "No operation has this method and path: this path needs GET, not DELETE"},
 		{"GET", "/elsewhere", "", "No operation has this method and path; /openapi.json lists them."},
 		{"POST", "/v1/events/trigger", "", "The request has no body."},
-		{"POST", "/v1/events/trigger", "\xff\xfe\x00\x01", "The body is not text."},
+		{"POST", "/v1/events/trigger", "\xff\xfe\x00\x01", "The body is not JSON."},
 		{"POST", "/v1/events/trigger", "[1]", "The body is JSON, but not an object."},
 		{"POST", "/v1/events/trigger", "{bad", "The body is not JSON."},
 	} {
@@ -303,7 +303,7 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 		}
 		f.shows("/requests/"+strconv.Itoa(i+1), replay, `<p class="note bad">`+test.why+`</p>`)
 	}
-	for _, says := range []string{"the request has no body", "the body is not text", "the body is JSON, but not an object",
+	for _, says := range []string{"the request has no body", "the body is JSON, but not an object",
 		"the body is not JSON"} {
 		f.shows("/", `<span class="says"><bdi>`+says+`</bdi>`)
 	}

@@ -81,8 +81,7 @@ func (b *Sandbox) Addr() string { return b.port.address }
 // APIKey returns the API key of the service. It is not a secret.
 func (b *Sandbox) APIKey() string { return b.service.APIKey() }
 
-// Failed returns a channel that receives the error after which the service no
-// longer listens.
+// Failed returns a channel that receives the error after which the service no longer listens.
 func (b *Sandbox) Failed() <-chan error { return b.failed }
 
 func (b *Sandbox) fail(err error) {

@@ -58,7 +58,7 @@ func NewDetail(box *sandbox.Sandbox, e *history.Entry, query url.Values) *Detail
 		Sub: subtitle(e), Notes: notesOf(e, path, urlOf("exchange"))}
 	email, push := e.Broadcast()
 	d.Facts = factsOf(box, e, email, push)
-	if email != nil && len(email.Message) > maxMail {
+	if email != nil && len(email.Message) > maxShown {
 		d.Large = words.Size(len(email.Message))
 	}
 	d.Tabs = tabsOf(box, e, email, push, query)

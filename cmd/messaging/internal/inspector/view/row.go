@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -127,8 +126,6 @@ func reason(e *history.Entry) string {
 		return ""
 	case len(bytes.TrimSpace(body)) == 0:
 		return "the request has no body"
-	case !utf8.Valid(body):
-		return "the body is not text"
 	case json.Valid(body):
 		return "the body is JSON, but not an object"
 	default:

@@ -12,12 +12,9 @@ import (
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
-// maxMail is how much of a message is read as HTML.
-const maxMail = 256 << 10
-
 // MailHead returns the beginning of a message that is read as HTML, without a part of a character.
 func MailHead(message string) string {
-	return strings.ToValidUTF8(message[:min(len(message), maxMail)], "")
+	return strings.ToValidUTF8(message[:min(len(message), maxShown)], "")
 }
 
 const plainStyle = `<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light">` +
