@@ -200,7 +200,7 @@ func TestTheKeyOfARowIsTheHashOfItsRequest(t *testing.T) {
 func TestAPlanLooksIntoTheOutbox(t *testing.T) {
 	o, lookup := open(t)
 	earlier := "email,order\na1@example.com,1\nother@example.com,2\na1002@example.com,1002\n"
-	_, err := fileOf("a.csv", earlier, nil, "order").Import(t.Context(), o, func(int) {})
+	_, _, err := fileOf("a.csv", earlier, nil, "order").Import(t.Context(), o, func(int) {})
 	require.NoError(t, err)
 	text := "email,order\n"
 	for i := range 2*lookupBatch + 3 {

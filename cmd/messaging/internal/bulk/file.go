@@ -87,14 +87,11 @@ func (f *File) refusal(ctx context.Context, row rows.Row, item outbox.Item) erro
 	return nil
 }
 
-// Imported counts what an import did. Present are the rows that were there before, and
-// repeated ones.
-type Imported struct{ Added, Present int }
-
-// Import adds the rows of a file to an outbox, without the bad ones. It can be repeated: a row that is there is not added
-// again. report is called every now and then with the number of rows that were read.
-func (f *File) Import(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], report func(done int)) (done Imported, err error) {
-	done.Added, done.Present, err = o.EnqueueAll(ctx, func(yield func(outbox.Item, error) bool) {
+// Import adds the rows of a file to an outbox, without the bad ones, and counts those that it has added and those that were there,
+// or repeated. It can be repeated: a row that is there is not added again. report is called every now and then with the number
+// of rows that were read.
+func (f *File) Import(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], report func(read int)) (added, present int, err error) {
+	return o.EnqueueAll(ctx, func(yield func(outbox.Item, error) bool) {
 		read := 0
 		for line, err := range f.lines(ctx) {
 			if rows.ProblemOf(err) != nil {
@@ -108,7 +105,6 @@ func (f *File) Import(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], repor
 			}
 		}
 	})
-	return done, err
 }
 
 // reportEvery is the number of rows between two reports.

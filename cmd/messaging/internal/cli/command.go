@@ -13,6 +13,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
@@ -29,7 +30,7 @@ type call struct {
 
 // client returns a client of the service that the command calls.
 func (c call) client() (*messaging.Client, error) {
-	service, err := c.service(c.ctx)
+	service, err := profile.Resolve(c.ctx, c.profile)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -60,8 +59,11 @@ func examine(c call, write func(any) error) error {
 	}
 	detail, err := checkConfig()
 	isReadable := check("configuration", detail, err)
-	detail, err = checkRecord(c.ctx)
-	check("record of sends", detail, err)
+	if record, err := sends.Open(); err != nil {
+		check("record of sends", "", err)
+	} else {
+		check("record of sends", record.Path(), record.Check(c.ctx))
+	}
 	if isReadable || c.profile == "" { // otherwise, the error of the service would be the same
 		c.examineService(check)
 	}
@@ -73,7 +75,7 @@ func examine(c call, write func(any) error) error {
 
 // examineService checks the service, its key, and then a call.
 func (c call) examineService(check func(name, detail string, err error) bool) {
-	service, err := c.service(c.ctx)
+	service, err := profile.Resolve(c.ctx, c.profile)
 	if err != nil {
 		check("service", "", err)
 		return
@@ -115,15 +117,6 @@ func checkConfig() (detail string, err error) {
 		return config.Path + " has no profiles; the built-in profile sandbox needs none", nil
 	}
 	return config.Path, nil
-}
-
-// checkRecord checks that a send can be written down.
-func checkRecord(ctx context.Context) (path string, err error) {
-	record, err := sends.Open()
-	if err != nil {
-		return "", err
-	}
-	return record.Path(), record.Check(ctx)
 }
 
 // maxSkew is how far apart the clocks may be. The header has no fractions of a second.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/export"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
@@ -63,7 +64,7 @@ func runExport[T any](c call, records export.Records[T], options export.Options)
 	if options.SpreadsheetSafe && options.Format != export.CSV {
 		return exit.With(exit.Usage, "--spreadsheet-safe has no effect on %s", options.Format)
 	}
-	service, err := c.service(c.ctx)
+	service, err := profile.Resolve(c.ctx, c.profile)
 	if err != nil {
 		return err
 	}

@@ -296,9 +296,9 @@ func (flags *importFlags) add(ctx context.Context, file *bulk.File, plan *bulk.P
 		return err
 	}
 	progress := flags.printer.NewProgress(plan.Rows + plan.Repeated)
-	done, err := file.Import(ctx, b.Outbox, func(n int) { progress.Set(n, "") })
+	added, present, err := file.Import(ctx, b.Outbox, func(n int) { progress.Set(n, "") })
 	progress.Stop()
-	flags.printer.Note("%s added, %s present already", words.Thousands(done.Added), words.Thousands(done.Present))
+	flags.printer.Note("%s added, %s present already", words.Thousands(added), words.Thousands(present))
 	if err != nil {
 		return importError(ctx, err)
 	}
@@ -306,7 +306,7 @@ func (flags *importFlags) add(ctx context.Context, file *bulk.File, plan *bulk.P
 		return err
 	}
 	if flags.printer.IsJSON() {
-		return flags.printer.Object(imported{done.Added, done.Present, plan.Bad.Count})
+		return flags.printer.Object(imported{added, present, plan.Bad.Count})
 	}
 	return nil
 }

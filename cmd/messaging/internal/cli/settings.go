@@ -70,14 +70,9 @@ func (s *settings) limited(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(ctx, s.timeout)
 }
 
-// service returns the service that the command calls.
-func (s *settings) service(ctx context.Context) (*profile.Service, error) {
-	return profile.Resolve(ctx, s.profile)
-}
-
 // account returns the service that the command calls, with its key and its start, for a command that sends.
 func (s *settings) account(ctx context.Context) (*profile.Service, error) {
-	service, err := s.service(ctx)
+	service, err := profile.Resolve(ctx, s.profile)
 	if err != nil {
 		return nil, err
 	}
