@@ -111,7 +111,7 @@ func (d *delivery) run(ctx context.Context) error {
 			words.Count(counts.Sending, "entry"))
 	}
 	if len(counts.Paused) > 0 {
-		d.printer.Warn("paused; nothing is sent until you run: %s", d.command("resume"))
+		d.printer.Line("warning: paused; nothing is sent until you run: %s", d.command("resume"))
 	}
 	d.progress = d.printer.NewProgress(counts.Pending) // those that others are sending end when they end
 	defer d.progress.Stop()

@@ -22,18 +22,6 @@ func (o *operator) shell(line string) (text string, code int) {
 	return string(output), cmd.ProcessState.ExitCode()
 }
 
-// onTerminal runs a line of a shell on a terminal, and answers its question if it has one.
-func (o *operator) onTerminal(line, answer string) (text string, code int) {
-	s, err := startSession(o.folder, o.env(), "sh", "-c", line)
-	require.NoError(o.t, err)
-	if s.expect("[y/N] ") {
-		s.write(answer + "\n")
-	}
-	code, err = s.wait()
-	require.NoError(o.t, err)
-	return s.text(), code
-}
-
 // recordedSteps are the commands of the recorded run. An answer is given on a terminal.
 var recordedSteps = []struct{ line, answer string }{
 	{"messaging sandbox fault answer_lost --op 'send email broadcast'", ""},
@@ -64,11 +52,17 @@ func record(o *operator) string {
 		for _, send := range o.sends() {
 			line = strings.Replace(line, "SENDID", send.ID, 1)
 		}
-		run := func() (string, int) { return o.shell(line) }
-		if step.answer != "" {
-			run = func() (string, int) { return o.onTerminal(line, step.answer) }
+		var text string
+		var code int
+		if step.answer == "" {
+			text, code = o.shell(line)
+		} else {
+			s := o.started(nil, "sh", "-c", line)
+			require.True(o.t, s.expect("[y/N] "), s.text())
+			s.write(step.answer + "\n")
+			code, _ = s.wait() // the text shows more
+			text = s.text()
 		}
-		text, code := run()
 		text = "$ " + line + "\n" + text
 		for _, f := range fixed {
 			text = f.pattern.ReplaceAllString(text, f.text)

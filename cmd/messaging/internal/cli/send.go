@@ -161,7 +161,8 @@ func (s *settings) sendOne(ctx context.Context, send *send, i int) (*messaging.R
 	response, err := s.request(ctx, send.service.Client, send.prepared[i])
 	became := sends.Delivery(words.Delivery(messaging.DeliveryOf(err)))
 	if _, failed := send.record.Settle(context.WithoutCancel(ctx), send.begun.ID, became); failed != nil {
-		s.printer.Warn("cannot record the outcome of this send in %s, so the same send is refused from now on: %v", send.record.Path(), failed)
+		s.printer.Line("warning: cannot record the outcome of this send in %s, so the same send is refused from now on: %v",
+			send.record.Path(), failed)
 	}
 	if exit.CodeOf(err) == exit.Unknown {
 		err = exit.With(exit.Unknown, "%w\nfind out whether it was carried out%s\n  %s",
@@ -196,7 +197,7 @@ func (s *settings) request(ctx context.Context, client *messaging.Client, prepar
 	}
 	response, err := client.Send(sent, prepared)
 	if err != nil && messaging.NextStepOf(err) == messaging.NextNone {
-		s.printer.Warn("%v", err) // it was accepted
+		s.printer.Line("warning: %v", err) // it was accepted
 		err = nil
 	}
 	s.carriedOut = s.carriedOut || err == nil

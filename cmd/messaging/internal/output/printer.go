@@ -105,11 +105,6 @@ func (p *Printer) Line(format string, args ...any) {
 	_, _ = fmt.Fprintln(p.Err, strings.Join(lines, "\n")) // there is nowhere else to report it
 }
 
-// Warn writes a warning to stderr.
-func (p *Printer) Warn(format string, args ...any) {
-	p.Line("%s", "warning: "+fmt.Sprintf(format, args...))
-}
-
 // Bold returns text in bold, if the terminal has colors.
 func (p *Printer) Bold(text string) string {
 	if !p.color {
