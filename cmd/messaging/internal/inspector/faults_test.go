@@ -11,12 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
 func TestFaultsOfTheFormAndThePresets(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	form := func(values url.Values) reply { return f.postForm("/faults", values) }
 	require.Equal(t, 303, form(url.Values{"preset": {"0"}, "op": {"create event"}}).Status)
 	require.Equal(t, 303, form(url.Values{"op": {"list events"}, "kind": {"slow"}, "after": {"2s"}, "skip": {"1"}, "count": {""}}).Status)
@@ -43,7 +42,7 @@ func (f *fixture) isServed() {
 }
 
 func TestOutageClosesThePortAndOpensItAgain(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	require.Equal(t, 200, f.read())
 	f.steps([]string{"outage 300ms"})
 	_, err := net.Dial("tcp", strings.TrimPrefix(f.api, "http://"))
@@ -60,7 +59,7 @@ func TestOutageClosesThePortAndOpensItAgain(t *testing.T) {
 }
 
 func TestOutageWhosePortIsTakenFailsTheSandbox(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.steps([]string{"outage 200ms"})
 	other, err := net.Listen("tcp", strings.TrimPrefix(f.api, "http://"))
 	require.NoError(t, err)
@@ -74,7 +73,7 @@ func TestOutageWhosePortIsTakenFailsTheSandbox(t *testing.T) {
 }
 
 func TestOutagesThatFollowEachOtherClosely(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {

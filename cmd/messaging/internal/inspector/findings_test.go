@@ -1,7 +1,6 @@
 package inspector_test
 
 import (
-	"encoding/json"
 	"html"
 	"net/http"
 	"strconv"
@@ -13,17 +12,14 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
 // notesOf returns the codes of what the rules find in the latest request, and their texts.
 func (f *fixture) notesOf() (codes []string, texts string) {
 	f.t.Helper()
-	var list struct{ Items []struct{ Number int } }
-	require.NoError(f.t, json.Unmarshal([]byte(f.get("/api/requests?limit=1").Body), &list))
-	var detail struct{ Notes []history.Note }
-	require.NoError(f.t, json.Unmarshal([]byte(f.get("/api/requests/"+string(must(json.Marshal(list.Items[0].Number)))).Body), &detail))
-	for _, n := range detail.Notes {
+	e, ok := f.box.History.Get(f.box.History.State().Last)
+	require.True(f.t, ok)
+	for _, n := range e.Notes() {
 		codes, texts = append(codes, n.Code), texts+n.Text+"\n"
 	}
 	return codes, texts
@@ -42,7 +38,7 @@ func TestEachRuleFindsItsMistake(t *testing.T) {
 	const valid = `{"event_id":"` + orderShipped + `","payload":{"email":"grace@example.com",` +
 		`"order":"A-1001","shipped_at":"2026-12-01T09:00:00Z"}}`
 	trigger := func(old, with string) string { return strings.Replace(valid, old, with, 1) }
-	f := start(t, records.Demo())
+	f := start(t)
 	for _, test := range []struct{ step, code, text string }{
 		{"trigger " + valid, "", ""},
 		{"trigger " + valid, "duplicate", "as request 1."},
@@ -55,6 +51,8 @@ func TestEachRuleFindsItsMistake(t *testing.T) {
 		{"trigger " + trigger(`"order"`, `"parcels":"2","order"`), "wrong_type", "parcels was sent"},
 		{"trigger " + trigger("A-1001", " "), "empty_value", "order was empty"},
 		{"email " + broadcastOf("{{name}}", "{{nobody}} {{email}}"), "no_variable", "{{nobody}} was"},
+		{"email " + broadcastOf("{{name}}", "{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}}"), "no_variable",
+			"{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more were sent without a variable."},
 		{"email " + broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), "sdk_refuses", "sends nothing"},
 		{"email " + broadcastOf("https://acme.test", "http://localhost/x"), "email_check", "1 link to this machine"},
 	} {
@@ -67,7 +65,7 @@ func TestEachRuleFindsItsMistake(t *testing.T) {
 
 // TestRulesAboutARefusalIgnoreTheResponsesOfAFault holds that those about content do not.
 func TestRulesAboutARefusalIgnoreTheResponsesOfAFault(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.post("/api/faults", `{"count":2,"fault":{"kind":"status","status":401}}`)
 	f.sendWith(http.Header{}, "POST", "/v1/events/trigger", skippedBody)
 	codes, _ := f.notesOf()
@@ -83,7 +81,7 @@ func TestRulesAboutARefusalIgnoreTheResponsesOfAFault(t *testing.T) {
 }
 
 func TestCredentialsAreRecordedNowhere(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.do("POST", f.api+"/v1/events/"+testKey+"?auth_key=secret-1&x="+testKey, `{"name":"`+testKey+`","promo_key":"kept"}`,
 		header("X-Authorization", testKey, "X-Access-Key", "secret-2", "X-Jwt", "secret-3", "Referer", "http://x/"+testKey,
 			"Content-Type", "application/json", "X-Api-Key", "secret-4"))
@@ -95,7 +93,7 @@ func TestCredentialsAreRecordedNowhere(t *testing.T) {
 }
 
 func TestARefusedKeyIsExplainedAndReplacedByTheRightOne(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	for i, test := range []struct {
 		header     http.Header
 		want, code string

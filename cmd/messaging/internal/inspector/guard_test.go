@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
@@ -22,7 +22,7 @@ var (
 )
 
 func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	ui, err := url.Parse(f.ui)
 	require.NoError(t, err)
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
@@ -118,7 +118,7 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 }
 
 func TestPagesAndPreviewsHaveTheirPolicies(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.fill()
 	page := f.get("/requests/4").Header.Get("Content-Security-Policy")
 	for _, directive := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-src 'self'",
@@ -139,7 +139,7 @@ func TestPagesAndPreviewsHaveTheirPolicies(t *testing.T) {
 const testToken = "a-token-of-at-least-128-bits"
 
 func startWithToken(t *testing.T) *fixture {
-	return startWith(t, records.Demo(), testToken, func(*sandbox.Config) {})
+	return start(t, func(_ *sandbox.Config, c *inspector.Config) { c.Token = testToken })
 }
 
 func bearer(token string) func(*http.Request) { return header("Authorization", "Bearer "+token) }

@@ -25,7 +25,7 @@ func linesOf(page string) (lines []string) {
 }
 
 func TestAMarkIsBelowItsFirstRow(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.steps([]string{"GET /v1/events", `post /api/mark {"name":"a test"}`, "GET /v1/events", "GET /v1/transactional/statistics",
 		"post /api/mark", `post /api/mark {"name":"<b>"}`, "GET /v1/events"})
 	for path, want := range map[string]string{
@@ -37,6 +37,7 @@ func TestAMarkIsBelowItsFirstRow(t *testing.T) {
 	} {
 		assert.Equal(t, want, strings.Join(linesOf(f.get(path).Body), "|"), path)
 	}
+	assert.Equal(t, "3 requests", f.get("/rows?section=requests&after=3&q=op:events").Header.Get("Rows-Matches"))
 	f.steps([]string{"post /api/mark {}", "GET /v1/events"})
 	assert.Equal(t, []string{"5", "-"}, linesOf(f.get("/rows?section=requests&after=4").Body))
 	f.shows("/api/requests/3", `"mark":"a test"`)
@@ -49,14 +50,8 @@ func TestAMarkIsBelowItsFirstRow(t *testing.T) {
 	}
 }
 
-func TestNewRowsHaveTheMatchesOfTheirSearch(t *testing.T) {
-	f := start(t, records.Demo())
-	f.fill()
-	assert.Equal(t, "2 requests", f.get("/rows?section=requests&after=6&q=op:list").Header.Get("Rows-Matches"))
-}
-
 func TestPagesShowTimesInOneForm(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.steps([]string{"fill", "outage 1h"})
 	e, _ := f.box.History.Get(3)
 	event, _ := f.box.Records.All(records.Events).WithNumber(1)

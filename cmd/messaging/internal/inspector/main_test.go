@@ -44,27 +44,24 @@ type fixture struct {
 // testKey is the key of the service.
 const testKey = "sandbox-key-of-the-tests"
 
-func start(t testing.TB, seed records.Seed) *fixture {
-	t.Helper()
-	return startWith(t, seed, "", func(*sandbox.Config) {})
-}
-
-// startWith starts a sandbox with a token, if that is not "", and with a changed
-// configuration.
-func startWith(t testing.TB, seed records.Seed, token string, change func(*sandbox.Config)) *fixture {
+// start starts a sandbox with the records of the demo, and with a changed configuration.
+func start(t testing.TB, change ...func(*sandbox.Config, *inspector.Config)) *fixture {
 	t.Helper()
 	api, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ui, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	config := sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), []string{"sandbox.internal"}),
-		Keep: 1000, KeepBytes: 1 << 28, Key: testKey, Seed: seed, SeedName: "test"}
-	change(&config)
+		Keep: 1000, KeepBytes: 1 << 28, Key: testKey, Seed: records.Demo(), SeedName: "test"}
+	pages := inspector.Config{Address: ui.Addr(), AllowHosts: []string{"sandbox.internal", "sandbox.internal:8"}}
+	for _, c := range change {
+		c(&config, &pages)
+	}
 	box, err := sandbox.Start(config)
 	require.NoError(t, err)
+	pages.Box = box
 	ctx, cancel := context.WithCancel(t.Context())
-	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr(),
-		AllowHosts: []string{"sandbox.internal", "sandbox.internal:8"}, Token: token})
+	server := inspector.Server(ctx, pages)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ui) }()
 	transport := &http.Transport{}
@@ -82,14 +79,12 @@ func startWith(t testing.TB, seed records.Seed, token string, change func(*sandb
 	return f
 }
 
-// reply is a response that was read completely.
+// reply is a response that was read completely. Its status is 0 if there was none.
 type reply struct {
 	Status int
 	Header http.Header
 	Body   string
 }
-
-func (r reply) withoutHeader() reply { return reply{Status: r.Status, Body: r.Body} }
 
 func (f *fixture) do(method, target, body string, change ...func(*http.Request)) reply {
 	f.t.Helper()
@@ -101,21 +96,31 @@ func (f *fixture) do(method, target, body string, change ...func(*http.Request))
 		c(r)
 	}
 	response, err := f.client.Do(r)
-	require.NoError(f.t, err)
+	if err != nil {
+		return reply{}
+	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
 	require.NoError(f.t, err)
 	return reply{response.StatusCode, response.Header, string(content)}
 }
 
-func (f *fixture) get(path string) reply { f.t.Helper(); return f.do("GET", f.ui+path, "") }
+func (f *fixture) get(path string) reply { f.t.Helper(); return f.ask("GET", path, "") }
 
-func (f *fixture) post(path, body string) reply { f.t.Helper(); return f.do("POST", f.ui+path, body) }
+func (f *fixture) post(path, body string) reply { f.t.Helper(); return f.ask("POST", path, body) }
 
 // postForm sends a form of a page, as a browser does.
 func (f *fixture) postForm(path string, form url.Values) reply {
 	f.t.Helper()
-	return f.do("POST", f.ui+path, form.Encode(), header("Content-Type", "application/x-www-form-urlencoded", "Origin", f.ui))
+	return f.ask("POST", path, form.Encode(), header("Content-Type", "application/x-www-form-urlencoded", "Origin", f.ui))
+}
+
+// ask sends a request to the inspector, which always responds.
+func (f *fixture) ask(method, path, body string, change ...func(*http.Request)) reply {
+	f.t.Helper()
+	got := f.do(method, f.ui+path, body, change...)
+	require.NotZero(f.t, got.Status, path)
+	return got
 }
 
 // fault adds a rule, as the JSON API has it.
@@ -132,27 +137,17 @@ func (f *fixture) push(body string) int {
 }
 func (f *fixture) read() int { return f.send("GET", "/v1/events", "") }
 
-// send sends a request to the service. It returns 0 if there is no response.
+// send sends a request with the key to the service, and returns its status.
 func (f *fixture) send(method, path, body string) int {
 	f.t.Helper()
-	return f.sendWith(http.Header{"X-Authorization": {f.box.APIKey()}}, method, path, body)
+	return f.sendWith(http.Header{"X-Authorization": {testKey}}, method, path, body)
 }
 
-// sendWith sends a request with some headers, and returns its status.
-func (f *fixture) sendWith(header http.Header, method, path, body string) int {
+// sendWith sends a request with some headers.
+func (f *fixture) sendWith(fields http.Header, method, path, body string) int {
 	f.t.Helper()
-	r, err := http.NewRequestWithContext(f.t.Context(), method, f.api+path, strings.NewReader(body))
-	require.NoError(f.t, err)
-	r.Header = header
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "test")
-	response, err := f.client.Do(r)
-	if err != nil {
-		return 0
-	}
-	_, _ = io.Copy(io.Discard, response.Body)
-	require.NoError(f.t, response.Body.Close())
-	return response.StatusCode
+	return f.do(method, f.api+path, body, func(r *http.Request) { r.Header = fields.Clone() },
+		header("Content-Type", "application/json", "User-Agent", "test")).Status
 }
 
 const (

@@ -1,6 +1,7 @@
 package inspector_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
 	"net/url"
@@ -10,11 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
 // steps carries out steps: fill; fault, outage, mark or post with what follows; trigger, email or push
@@ -55,6 +55,8 @@ func (f *fixture) shows(path string, texts ...string) {
 	f.t.Helper()
 	page := f.get(path).Body
 	assert.NotContains(f.t, page, "ZgotmplZ", path)
+	assert.True(f.t, utf8.ValidString(page), path)
+	assert.True(f.t, !strings.HasPrefix(path, "/api/") || json.Valid([]byte(page)), path)
 	for _, text := range texts {
 		page, text := page, text
 		if rest, ok := strings.CutPrefix(text, "@"); ok {
@@ -83,8 +85,12 @@ const (
 	openFilters  = `<details class="chips" open>`
 	acceptedTag  = `<span class="tags"><span class="tag ok">accepted</span>`
 	searchHelp   = `<table class="search-keys">`
+	byItself     = "The client does that by itself, unless it would have to wait for more than 30 s"
 	notSent      = "!would not have sent this"
 	row          = `class="row"`
+	limited      = `<span class="who"><span class="about"><span class="says"><bdi>fault: rate limited</bdi> · <bdi>`
+	refusedBody  = `{"event_id":"nope","payload":{"email":"a@b.test"}}`
+	nothingDone  = "The request was refused, and nothing was done."
 )
 
 func TestPages(t *testing.T) {
@@ -107,31 +113,45 @@ func TestPages(t *testing.T) {
 			"/requests/4?tab=audience": {"1 segment", "does not return the size", "new@example.com", "created"},
 			"/requests/4?tab=replay":   {"Resend unchanged", "Subject<input", "Edit the whole body"},
 			"/customers/1":             {"Ada Lovelace", "/requests/4"},
-			"/help": {"has:skipped", `<svg width="21" height="21"`, "What the sandbox assumes",
-				`<option value="has:skipped">`, "!diff"},
-			"/faults": {"Truncated JSON", "35 s delay", `<option value="answer_lost">answer lost</option>`,
-				`<option value="trigger event" selected>Trigger event</option>`},
+			"/help":                    {"has:skipped", "What the sandbox assumes"},
+			"/faults":                  {"Truncated JSON", `<option value="trigger event" selected>Trigger event</option>`},
 		}},
 		"matches of a search are counted": {[]string{"fill"}, shown{
 			"/?q=op:list": {`<span id="matches">2 requests</span> for`}, "/?q=-op:list": {`<span id="matches">5 requests</span> for`},
 			"/?q=op:trigger": {`<span id="matches">1 request</span> for`, "!" + openFilters}, "/?q=op:trigger&filter=open": {openFilters},
-			"/requests/1?q=-nowhere": {`<span id="matches">7 requests</span> for`}, "/?q=nowhere": {`<span id="matches">0 requests</span> for`},
 		}},
-		"a search without a match says so and how to search": {[]string{"GET /v1/events"}, shown{
-			"/?q=nowhere": {"1 request is kept, and none of them matches.", searchHelp, "!Send something here", "!Point a program"},
-			"/?q=status:many": {"1×must be a status code", "The search is invalid", "!invalid query",
-				"!Send something here", "!Point a program"},
-			"/?q=-status:many": {"The search is invalid", "!Send something here", "!Point a program"},
-			"/?q=op:nonsense":  {"unknown operation", searchHelp, "!Send something here", "!Point a program"},
-			"/?q=ada+has:skip": {searchHelp}, "/?q=stats:422": {searchHelp},
+		"a search without a match says how to search": {[]string{"GET /v1/events"}, shown{
+			"/?q=nowhere":      {"1 request is kept, and none of them matches.", searchHelp, "!Send something here"},
+			"/?q=-status:many": {"1×must be a status code", "The search is invalid", "!Send something here"},
+			"/?q=op:nonsense":  {"unknown operation", searchHelp, "!Send something here"},
 		}},
-		"a search in an empty history shows how to send": {nil, shown{
-			"/?q=has:skipped": {"Send something here", "!Nothing matches"},
-			"/":               {`!id="overview"`, "!data-outage", `<option value="has:skipped">`, `<option value="event:">`, "!<span>Mark</span>"},
-			"/customers":      {`!<option value="has:skipped">`}, "/events?q=nothing": {"!<article>"},
+		"an empty history shows how to send": {nil, shown{
+			"/?q=has:skipped":  {"Send something here", "!Nothing matches"},
+			"/":                {`!id="overview"`, "!data-outage", `<option value="has:skipped">`, `<option value="event:">`},
+			"/events?q=no":     {"!<article>", `!<option value="has:skipped">`},
+			"/events":          {`<main id="main" class="panes">`, `1×aria-current="true"`}, // the first one is beside the list
 			"/customers?q=ada": {`Matches for <bdi>ada</bdi></span><a href="/customers">Clear</a>`},
-			"/events": {`<main id="main" class="panes">`, `1×aria-current="true"`,
-				`!<option value="has:skipped">`}, // the first one is beside the list
+		}},
+		"records are found by words, and have pages": {nil, shown{
+			"/api/customers?q=%22Ada+Lovelace%22": {`1×"number"`, "c-1001"}, "/api/customers?q=lovelace+ada": {`1×"number"`, "c-1001"},
+			"/api/events?q=shipped+-cart": {`1×"number"`, "order shipped"}, "/api/messages?q=invoice": {`1×"number"`, "Your invoice"},
+			"/api/customers?q=status:x":       {`{"items":[],"next":null}`},
+			"/api/customers?limit=1":          {`"number":24,`, `"next":24}`},
+			"/api/customers?limit=3&before=5": {`3×"number":`, `"number":4,`, `"number":2,`, `"next":2}`},
+			"/api/customers?limit=3&before=4": {`3×"number":`, `"number":1,`, `"next":null}`},
+		}},
+		"summaries say what was sent and to whom": {[]string{
+			`push {"subject":"Hi","schedule_type":"send-now","recipients":[{"type":"segment","segments":["vip"]},` +
+				`{"type":"customer","customers":[{"email":"c1@x.test"},{"customer_id":"c-2"},{"email":"c3@x.test"},` +
+				`{"phone_no":"+15550100"}]},{"type":"customer","customers":[{"email":"c5@x.test"},{"email":"c6@x.test"}]}]}`,
+			`push {"subject":"Hi","recipients":{"customers":[7,{"email":"a@x.test"}]}}`, "push " + pushBody,
+			`trigger {"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`, "POST /v1/events " + invalidEvent,
+			"trigger " + strings.Replace(skippedBody, "21.11.2026", "21\xff", 1)}, shown{
+			"/api/requests/1": {`"subject":"Hi","to":["c1@x.test","c-2","c3@x.test","+15550100","c5@x.test"],"to_count":6,"segments":["vip"]`},
+			"/api/requests/2": {`"subject":"Hi","to":["a@x.test"],"to_count":2`}, "/api/requests/3": {`"subject":"s","all_customers":true,`},
+			"/api/requests/4": {`"event":"order shipped","to":["c-9"],"to_count":1`}, "/api/requests/5": {`"event":"n","foreign_key"`},
+			"/api/requests/6": {`"number":6`}, "/api/triggers/6": {`"number":6`}, "/api/triggers": {`"number":6`}, // valid, as all JSON
+			"/api/wait?q=to:someone@x.test&count=0&timeout=0s": {"it matched, and none was expected"}, // a broadcast to all is to each
 		}},
 		"chips write the search": {[]string{"fill"}, shown{
 			`/?q=ada+op:"trigger+event"+status:4xx`: {
@@ -143,9 +163,9 @@ func TestPages(t *testing.T) {
 			"/api/requests?q=delivery:unknown":  {`"number":5,`},
 			"/api/requests?q=delivery:accepted": {`!"number":5,`},
 		}},
-		"the latest five names of marks are chips": {[]string{"GET /v1/events", "mark first", "mark a", "mark b", "mark ", "mark check_out",
-			`mark quo"ted`, "mark c", "mark a test", "mark a"}, shown{
-			"/?q=ada": {`@<span>Mark</span><a class="chip" href="/?q=ada+mark%3Aa&filter=open">a</a>` +
+		"the latest five names of marks are chips": {[]string{"GET /v1/events", "mark first", "mark b", "mark ", "mark check_out",
+			`mark quo"ted`, "mark c", "mark a test", "mark b"}, shown{
+			"/?q=ada": {`@<span>Mark</span><a class="chip" href="/?q=ada+mark%3Ab&filter=open">b</a>` +
 				`<a class="chip" href="/?q=ada+mark%3A%22a+test%22&filter=open">a test</a><a class="chip" href="/?q=ada+mark%3Ac&filter=open">c</a>` +
 				`<a class="chip" href="/?q=ada+mark%3A` + url.QueryEscape(`quo\"ted`) + `&filter=open">quo"ted</a>` +
 				`<a class="chip" href="/?q=ada+mark%3Acheck_out&filter=open">check_out</a></p>`},
@@ -169,20 +189,27 @@ func TestPages(t *testing.T) {
 			"/requests/1": {`<dt>Event</dt><dd><a href="/events/1">`, `<dt>Customer</dt><dd><a href="/?q=to%3AAda%40example.com">`},
 			"/requests/3": {`<dt>Customer</dt><dd><a href="/?q=to%3Ano-1">`, "!<dt>Event</dt>"}, // there is none with this id
 		}},
-		"placeholders without a variable are one note": {[]string{
-			"email " + broadcastOf("Hi {{name}}", "{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}}")}, shown{
-			"/requests/1": {"1×is not documented.</p>", "{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more were sent without a variable."},
-		}},
 		"a delayed refusal is not called a fault": {[]string{
 			`fault {"op":"create event","count":2,"fault":{"kind":"slow","after":"1ms"}}`,
 			"POST /v1/events " + invalidEvent, "POST /v1/events " + validEvent}, shown{
 			"/": {`<span class="says"><bdi>description is required, and 1 more</bdi>`, `<span class="says"><bdi>fault: slow</bdi>`}}},
-		"a search counts each attempt as the API does": {[]string{
-			`fault {"op":"list events","count":2,"fault":{"kind":"status","status":500}}`, "GET /v1/events", "GET /v1/events", "GET /v1/events"},
-			shown{
-				"/?q=delivery:unknown": {`<span id="matches">2 requests</span>`, "1×" + row, // they are in one row
-					`<span class="tag unknown">500 unknown</span>`},
-				"/api/requests?q=delivery:unknown": {`2×"number"`}}},
+		"the same request after a refusal is one row": {[]string{`fault {"op":"trigger event","count":2,"fault":{"kind":"rate_limited"}}`,
+			"trigger " + skippedBody, "trigger " + skippedBody, "trigger " + skippedBody}, shown{
+			"/":              {"1×" + row, `data-number="3" data-attempts="2 1"`, `href="/requests/1"`, ">3 attempts<"},
+			"/requests/1":    {`data-number="3" data-attempts="2 1" aria-current="true"`},
+			"/?q=status:429": {`<span id="matches">2 requests</span>`, "1×" + row, `data-number="2" data-attempts="1"`, ">2 of 3 attempts<"},
+			"/api/requests":  {`3×"number"`}, "/api/requests?q=status:429": {`2×"number"`}}},
+		"requests that were not carried out have their event and recipients": {[]string{
+			`fault {"count":2,"fault":{"kind":"rate_limited"}}`, "trigger " + skippedBody, "email " + emailBody}, shown{
+			"/?q=event:shipped+to:grace":           {`<bdi class="what">order shipped</bdi>`, limited + `grace@example.com</bdi></span>`},
+			"/?q=to:new@example.com+subject:Moved": {`<bdi class="what">Moved</bdi>`, limited + `to ada@example.com &#43;1 and 1 segment</bdi>`}}},
+		"no note says that a refused request was carried out": {[]string{
+			`fault {"count":2,"fault":{"kind":"answer_lost"}}`, "trigger " + refusedBody, "trigger " + skippedBody,
+			`fault {"count":2,"fault":{"kind":"malformed","body":"{"}}`, "trigger " + refusedBody, "trigger " + skippedBody,
+			`fault {"count":2,"fault":{"kind":"slow","after":"1ms"}}`, "trigger " + refusedBody, "trigger " + skippedBody}, shown{
+			"/requests/1": {nothingDone, "!was carried out."}, "/requests/2": {"!" + nothingDone, "The request was carried out."},
+			"/requests/3": {nothingDone, "!was carried out."}, "/requests/4": {"!" + nothingDone, "The request was carried out."},
+			"/requests/5": {nothingDone, "!was carried out."}, "/requests/6": {"!" + nothingDone, "The request was carried out."}}},
 		"what the SDK refuses is accepted with a warning": {[]string{
 			"email " + broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), "fill"}, shown{
 			"/requests/1": {"~(?s)<article>.*sender_name must not contain a line break or a NUL", "~(?s)<article>.*" + acceptedTag,
@@ -203,21 +230,17 @@ func TestPages(t *testing.T) {
 		"what the client retries by itself": {[]string{`fault {"op":"create event","fault":{"kind":"rate_limited","after":"31s"}}`,
 			`fault {"op":"trigger event","fault":{"kind":"rate_limited"}}`, `fault {"op":"list events","fault":{"kind":"rate_limited"}}`,
 			"trigger " + skippedBody, "GET /v1/events", "GET /v2/unknown", "POST /v1/events " + invalidEvent}, shown{
-			"/requests/1": {"The client does that by itself, unless it would have to wait for more than 30 s"},
-			"/requests/2": {"The client does that by itself, unless it would have to wait for more than 30 s"},
+			"/requests/1": {byItself}, "/requests/2": {byItself},
 			"/requests/3": {"404 rejected", "GET /v2/unknown", `Delivery <span class="tag bad">rejected</span>`},
 			"/":           {"no operation has this method and path"}}},
 		"the query is in the row and in the request": {[]string{
-			"GET /v1/customers?email=ada%40example.com&per_page=3&x=%3Cb%3E%E2%80%AE"}, shown{
-			"/": {`@<bdi>?email=ada@example.com&per_page=3&x=<b>` + "‹U+202E›</bdi>",
-				`<span class="tag warn" title="unknown parameter">unknown parameter</span>`},
+			"GET /v1/customers?email=ada%40example.com&per_page=3&x=%3Cb%3E%E2%80%AE", "GET /v1/events?cursor=zzz&per_page=2"}, shown{
+			"/": {`@<bdi>?email=ada@example.com&per_page=3&x=<b>` + "‹U+202E›</bdi>"},
 			"/requests/1": {"!<b>\u202e", "<td><code>x</code><td><code>&lt;b&gt;‹U&#43;202E›</code>",
-				`<small class="endpoint">GET /v1/customers</small>`, `<tr id="at-per_page"><td><code>per_page</code><td><code>3</code></tr>`,
 				"email (did you mean emails?) and x were sent, which the operation or the event does not have."},
+			"/requests/2": {`<tr id="at-cursor"><td><code>cursor</code><td><code>zzz</code>`,
+				`1 problem: <a href="/requests/2?tab=exchange#at-cursor">cursor is not a cursor of this list</a>`},
 			"/?q=ada@example.com": {"1×" + row}, "/?q=email": {"1×" + row}, "/?q=bob@example.com": {"0×" + row}}},
-		"a query marks its problems": {[]string{"GET /v1/events?cursor=zzz&per_page=2"}, shown{
-			"/requests/1": {`<tr id="at-cursor"><td><code>cursor</code><td><code>zzz</code>`,
-				`1 problem: <a href="/requests/1?tab=exchange#at-cursor">cursor is not a cursor of this list</a>`}}},
 		"problems lead to their lines": {[]string{"email " + broadcastOf(`"Acme"`, `7`, `"ada@example.com"`, `"ada"`),
 			`POST /v1/events {"name":"n","more":[` + strings.Repeat("1,", 4100) + `1]}`}, shown{
 			"/requests/1?q=status:422": {`~2 problems: <a href="/requests/1\?q=status%3A422&amp;tab=exchange` +
@@ -238,7 +261,7 @@ func TestPages(t *testing.T) {
 				"None is active: after the outage, every request is served.", "!None is active: every request is served."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := start(t, records.Demo())
+			f := start(t)
 			f.steps(test.steps)
 			for path, texts := range test.shown {
 				f.shows(path, texts...)
@@ -248,7 +271,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestControlCharactersAreShownAndTurnNothingAround(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	require.Equal(t, 200, f.email(broadcastOf("Moved", "Invoice \u202egnp.exe \\u0007 \u2066مرحبا بالعالم")))
 	require.Equal(t, 422, f.trigger(`{"event_id":"\u202e","payload":{"email":"\u202ea@b.test"}}`))
 	field := regexp.MustCompile(`name="q" value="[^"]*"`) // of the search, which has the text as it was typed
@@ -258,13 +281,11 @@ func TestControlCharactersAreShownAndTurnNothingAround(t *testing.T) {
 		assert.NotContains(t, page, "\u202e", path)
 		assert.NotContains(t, page, "\x07", path)
 	}
-	f.shows("/", `<bdi class="what">Invoice `+
-		`‹U&#43;202E›gnp.exe ␇ ‹U&#43;2066›مرحبا بالعالم</bdi>`)
-	f.shows("/requests/1", `<h1 dir="auto" title="Invoice`)
+	f.shows("/", `<bdi class="what">Invoice ‹U&#43;202E›gnp.exe ␇ ‹U&#43;2066›مرحبا بالعالم</bdi>`)
 }
 
 func TestTheSourceOfAnEmailIsExactlyItsMessage(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	for i, message := range []string{"<p>One\n\n&amp;</p>\n<b>", "\n", "é"} {
 		f.email(withMessage(message))
 		_, source, _ := strings.Cut(f.get(fmt.Sprintf("/requests/%d?tab=source", i+1)).Body, `aria-label="Message as it was sent"><code>`)
@@ -273,18 +294,8 @@ func TestTheSourceOfAnEmailIsExactlyItsMessage(t *testing.T) {
 	}
 }
 
-func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
-	f := start(t, records.Demo())
-	f.steps([]string{`fault {"op":"trigger event","count":2,"fault":{"kind":"rate_limited"}}`,
-		"trigger " + skippedBody, "trigger " + skippedBody, "trigger " + skippedBody})
-	f.shows("/", "1×"+row, `data-number="3" data-attempts="2 1"`, `href="/requests/1"`, ">3 attempts<")
-	f.shows("/requests/1", `data-number="3" data-attempts="2 1" aria-current="true"`)
-	f.shows("/?q=status:429", `data-number="2" data-attempts="1"`, ">2 of 3 attempts<") // the search does not find the last one
-	f.shows("/api/requests", `3×"number"`)
-}
-
 func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	for i, test := range []struct{ method, path, body, why string }{
 		{"POST", "/v1/event/trigger", "{}", "No operation has this method and path: did you mean /v1/events/trigger?"},
 		{"POST", "/events/trigger", "{}", "No operation has this method and path: did you mean /v1/events/trigger?"},
@@ -303,35 +314,11 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 		}
 		f.shows("/requests/"+strconv.Itoa(i+1), replay, `<p class="note bad">`+test.why+`</p>`)
 	}
-	for _, says := range []string{"the request has no body", "the body is JSON, but not an object",
-		"the body is not JSON"} {
-		f.shows("/", `<span class="says"><bdi>`+says+`</bdi>`)
-	}
-}
-
-func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) {
-	f := start(t, records.Demo())
-	f.steps([]string{`fault {"count":2,"fault":{"kind":"rate_limited"}}`, "trigger " + skippedBody, "email " + emailBody})
-	for query, want := range map[string][2]string{"event:shipped+to:grace": {"order shipped", "grace@example.com"},
-		"to:new@example.com+subject:Moved": {"Moved", "to ada@example.com &#43;1 and 1 segment"}} {
-		f.shows("/?q="+query, `<bdi class="what">`+want[0]+"</bdi>", `<span class="who"><span class="about"><span class="says">`+
-			`<bdi>fault: rate limited</bdi> · <bdi>`+want[1]+`</bdi></span> <span class="op">· `)
-	}
-}
-
-func TestNotesDoNotSayThatARefusedRequestWasCarriedOut(t *testing.T) {
-	f := start(t, records.Demo())
-	const refused = "The request was refused, and nothing was done."
-	for i, fault := range []string{`{"kind":"answer_lost"}`, `{"kind":"malformed","body":"{"}`, `{"kind":"slow","after":"1ms"}`} {
-		f.steps([]string{`fault {"count":2,"fault":` + fault + `}`, `trigger {"event_id":"nope","payload":{"email":"a@b.test"}}`,
-			"trigger " + skippedBody})
-		f.shows(fmt.Sprintf("/requests/%d", 2*i+1), refused, "!was carried out.")
-		f.shows(fmt.Sprintf("/requests/%d", 2*i+2), "!"+refused, "The request was carried out.")
-	}
+	f.shows("/", `<span class="says"><bdi>the request has no body</bdi>`)
 }
 
 func TestRequestsAreCopiedAndDownloaded(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.fill()
 	f.shows("/requests/4?tab=copy", "curl -g", "messaging.ParsePrepared", "/download/4.eml", "tab=replay", "!"+testKey)
 	for path, want := range map[string][3]string{

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
 // TestTheFirstRequestOfAnEmptyListFillsIt runs the command that an empty list shows.
@@ -19,7 +19,7 @@ func TestTheFirstRequestOfAnEmptyListFillsIt(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("SKIPPED: there is no curl")
 	}
-	f := start(t, records.Seed{})
+	f := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.Seed = nil })
 	const filter = `<details class="chips"`
 	f.shows("/", "!"+filter, "export MESSAGING_SANDBOX_URL="+f.ui)
 	command := html.UnescapeString(regexp.MustCompile(`(?s)<code>(curl .*?)</code>`).FindStringSubmatch(f.get("/").Body)[1])
@@ -38,7 +38,7 @@ func TestThePythonOfTheReadmeFindsWhatIsWrong(t *testing.T) {
 	_, rest, found := strings.Cut(string(readme), "```python\n")
 	require.True(t, found)
 	program, _, _ := strings.Cut(rest, "```")
-	f := start(t, records.Demo())
+	f := start(t)
 	run := func(program string) (output string, err error) {
 		cmd := exec.CommandContext(t.Context(), python, "-c", program)
 		cmd.Env = append(cmd.Environ(), "MESSAGING_BASE_URL="+f.api, "MESSAGING_API_KEY="+testKey, "MESSAGING_SANDBOX_URL="+f.ui)

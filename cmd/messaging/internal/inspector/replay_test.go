@@ -13,8 +13,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
 // replayed replays a request, and returns the number and the JSON of the new one.
@@ -28,7 +26,7 @@ func (f *fixture) replayed(body string) (number int, detail string) {
 }
 
 func TestReplayRepeatsARequestWithinTheSandbox(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.fill()
 	number, _ := f.replayed(`{"number":3}`)
 	assert.Equal(t, 8, number)
@@ -51,7 +49,7 @@ func TestReplayRepeatsARequestWithinTheSandbox(t *testing.T) {
 }
 
 func TestTheBodyOfAReplayIsATextOrJSON(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.send("POST", "/v1/events", `{"name":"n"}`)
 	for body, want := range map[string]string{
 		`"{ \"name\":\"a\" }"`:                 `{ "name":"a" }`,
@@ -69,7 +67,7 @@ func TestTheBodyOfAReplayIsATextOrJSON(t *testing.T) {
 }
 
 func TestReplayIsRefused(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.fill()
 	f.trigger(`{"event_id":"REDACTED"}`)
 	for body, status := range map[string]int{
@@ -95,7 +93,7 @@ func (f *fixture) resent(form url.Values) string {
 const oddEmail = `{ "message" :"<p>\u00e9 &amp; \"A\"<\/p>\n<p>B</p>", "x":1.50,"subject":"\u003cOld\u003e","nested":{"subject":"no"}}`
 
 func TestTheTextsOfABroadcastAreEditedWithoutItsJSON(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.email(oddEmail)
 	f.shows("/requests/1?tab=replay", `<input name="subject" value="&lt;Old&gt;"`, "@\n<p>é &amp; \"A\"</p>\n<p>B</p></textarea>",
 		`<summary>Edit the whole body</summary>`)
@@ -112,7 +110,7 @@ func TestTheTextsOfABroadcastAreEditedWithoutItsJSON(t *testing.T) {
 }
 
 func TestAnEditedReplayKeepsTheLineEndsOfTheRequest(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.send("POST", "/v1/events", "{\r\n \"name\": \"b\"\r\n}")
 	assert.Equal(t, "{\r\n}", f.resent(url.Values{"number": {"1"}, "body": {"{\r\n}"}}))
 	f.push(`{"subject":"s","message":"\r\na"}`)
@@ -120,7 +118,7 @@ func TestAnEditedReplayKeepsTheLineEndsOfTheRequest(t *testing.T) {
 }
 
 func TestOnlyTheWholeBodyIsEditedWhereTheTextsAreNotPlain(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	for i, body := range []string{`{"subject":"a","message":1}`, `{"message":"b"}`,
 		`["subject","message"]`, `{"subject":"a","message":"b"`, `{"subject":"a\nb","message":"b"}`, `{"subject":"a","message":"\u0000"}`} {
 		f.email(body)
@@ -144,7 +142,7 @@ func changedLines(page string) (list []string) {
 }
 
 func TestARequestIsComparedWithTheOneThatIsMostLikeIt(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	for _, subject := range []string{"We have moved", "Another subject", "We have moved"} {
 		require.Equal(t, 200, f.email(broadcastOf("Moved", subject)))
 	}
@@ -157,7 +155,7 @@ func TestARequestIsComparedWithTheOneThatIsMostLikeIt(t *testing.T) {
 }
 
 func TestAComparisonHasTheLinesThatDiffer(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	long := strings.Repeat(`<table><tr><td>A cell</td></tr></table>`, 20)
 	email := func(code string) string { return broadcastOf("Hi {{name}},", long+`The <b>code</b> is `+code) }
 	const reordered = `{"subject":"Moved",`
@@ -197,7 +195,7 @@ func TestAComparisonHasTheLinesThatDiffer(t *testing.T) {
 }
 
 func TestAComparisonShowsWhatCannotBeSeen(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.send("POST", "/v1/events", `{"name":"one\ntwo\u202ethree"}`)
 	f.send("POST", "/v1/events", `{"name":"one\ntwothree","z":[],"y":{},"x":1.50,"w":null}`)
 	f.shows("/requests/2?tab=diff", "!\u202e",

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
@@ -24,7 +24,7 @@ func pushTo(first, n int) string {
 }
 
 func TestALimitOfTheSandboxIsNotCalledOneOfTheService(t *testing.T) {
-	f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.MaxRecords = 24 })
+	f := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.MaxRecords = 24 })
 	require.Equal(t, 507, f.push(pushTo(0, 1)))
 	f.shows("/requests/1", "This is a limit of the sandbox, not of the real service")
 }
@@ -60,7 +60,7 @@ func TestPagesOfLargeRequestsAreSmall(t *testing.T) {
 		"a deep value": {[]string{"POST /v1/events " + invalidEvent, "trigger " + ordered(deep)}, 20_000 + 2*len(deep),
 			shown{"/requests/2?tab=exchange": nil, "/requests/2?tab=diff&with=1": nil}},
 	} {
-		f := start(t, records.Demo())
+		f := start(t)
 		f.steps(test.steps)
 		for path, texts := range test.shown {
 			got := f.do("GET", f.ui+path, "", frame)
@@ -74,7 +74,7 @@ func TestPagesOfLargeRequestsAreSmall(t *testing.T) {
 }
 
 func TestTheCustomersOfABroadcastEndAfter500(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.push(pushTo(0, 503))
 	var item struct {
 		Customers []struct{ Number int }

@@ -10,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
 // message is one of a stream.
@@ -53,7 +51,7 @@ func (f *fixture) sendMany(n int) {
 }
 
 func TestStreamSendsTheStateAndThenEachChange(t *testing.T) {
-	f := start(t, records.Demo())
+	f := start(t)
 	f.sendMany(3)
 	next := f.follow()
 	first := next()
@@ -79,7 +77,7 @@ func TestStreamSendsTheStateAndThenEachChange(t *testing.T) {
 
 func TestStreamHasAModestRateAndDelaysNoRequest(t *testing.T) {
 	const total = 1500
-	f := start(t, records.Demo())
+	f := start(t)
 	for range 3 {
 		f.follow() // and never reads
 	}
