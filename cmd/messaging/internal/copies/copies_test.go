@@ -29,7 +29,8 @@ import (
 // receiver is a server that keeps the requests that it receives.
 type receiver struct {
 	*httptest.Server
-	got chan fake.Request
+	got       chan fake.Request
+	inspector string // the address of another one, which has the bodies
 }
 
 func receive(t *testing.T) receiver {
@@ -40,7 +41,7 @@ func receive(t *testing.T) receiver {
 		_, _ = io.WriteString(w, `{"success":false}`)
 	}))
 	t.Cleanup(s.Close)
-	return receiver{s, got}
+	return receiver{Server: s, got: got}
 }
 
 // recorded is a request as the history has it.
@@ -99,10 +100,10 @@ func same(t *testing.T, want, got fake.Request) {
 }
 
 // run runs a command that sends a request again, and returns the request that was received.
-func (s receiver) run(t *testing.T, name string, r recorded, inspector, command string) fake.Request {
+func (s receiver) run(t *testing.T, name string, r recorded, command string) fake.Request {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", command)
-	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-api-key", "MESSAGING_SANDBOX_URL="+inspector,
+	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-api-key", "MESSAGING_SANDBOX_URL="+s.inspector,
 		"no_proxy=*")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s: %s", name, out)
@@ -117,9 +118,19 @@ func TestCopiedCurlSendsTheSameRequest(t *testing.T) {
 	}
 	s := receive(t)
 	for name, r := range requests {
-		got := s.run(t, name, r, "", copies.Curl(r.request, "/api/requests/1/body"))
+		got := s.run(t, name, r, copies.Curl(r.request, "/api/requests/1/body"))
 		assert.Equal(t, "the-api-key", got.Header.Get("X-Authorization"))
 	}
+	large := sent(service.CreateEvent, `{"name":"`+strings.Repeat("x", 100<<10)+`"}`)
+	inspector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, "/api/requests/7/body", r.URL.Path)
+		_, _ = w.Write(large.request.Body)
+	}))
+	t.Cleanup(inspector.Close)
+	s.inspector = inspector.URL
+	command := copies.Curl(large.request, "/api/requests/7/body")
+	assert.Less(t, len(command), 1000)
+	s.run(t, "a large body, which is fetched from the inspector", large, command)
 }
 
 // TestCopiedGoSendsTheSameRequest runs the code of all sends in one program.
@@ -146,19 +157,6 @@ func TestCopiedGoSendsTheSameRequest(t *testing.T) {
 	for _, r := range order {
 		same(t, r.request, <-s.got)
 	}
-}
-
-func TestLargeBodiesAreFetchedFromTheInspector(t *testing.T) {
-	r := sent(service.CreateEvent, `{"name":"`+strings.Repeat("x", 100<<10)+`"}`).request
-	s := receive(t)
-	inspector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		assert.Equal(t, "/api/requests/7/body", q.URL.Path)
-		_, _ = w.Write(r.Body)
-	}))
-	t.Cleanup(inspector.Close)
-	command := copies.Curl(r, "/api/requests/7/body")
-	assert.Less(t, len(command), 1000)
-	s.run(t, "a large body", recorded{"", r}, inspector.URL, command)
 }
 
 // FuzzShellQuoting runs the commands with programs that print their arguments.

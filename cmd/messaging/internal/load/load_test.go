@@ -152,19 +152,6 @@ func measureLatency(b *testing.B, t target) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// BenchmarkFirstPaint measures the first page of a sandbox that keeps few and many requests.
-func BenchmarkFirstPaint(b *testing.B) {
-	for _, requests := range []int{100, 10_000} {
-		b.Run(strconv.Itoa(requests), func(b *testing.B) {
-			t := startSandbox(b, requests)
-			t.run(b, requests)
-			for b.Loop() {
-				require.NoError(b, t.do(b.Context(), http.MethodGet, t.ui+"/", nil))
-			}
-		})
-	}
-}
-
 // BenchmarkLargeBroadcasts sends 20 broadcasts to the same 100,000 customers. The process may take 128 MiB more than
 // --keep-bytes.
 func BenchmarkLargeBroadcasts(b *testing.B) {

@@ -107,40 +107,30 @@ func TestMessagesAreReadWithoutABrowser(t *testing.T) {
 	message := `<title>x</title><style>a{}</style><h1>Moved</h1><p>Dear&nbsp;{{ first_name }},<br>see
 		 <a href="https://acme.test/?a=1&amp;b=2">the <b>map</b></a> {{coupon}}</p>
 		 <img src=https://acme.test/p.gif alt=Logo><img src="data:image/gif;base64,R0"><img srcset="/a.png 2x">`
-	assert.True(t, mail.IsHTML(message))
 	assert.Equal(t, 2, mail.RemoteImages(message))
 	assert.Equal(t, "Moved\nDear {{ first_name }},\nsee the map {{coupon}}\nLogo", mail.Text(message))
-	assert.Equal(t, []string{"coupon", "first_name"}, mail.Placeholders("{{coupon}}", message))
-}
-
-func TestPlaceholdersAreNamesWithoutTheirFilters(t *testing.T) {
 	for text, want := range map[string][]string{
+		message: {"coupon", "first_name"},
 		`{{ customer.first_name | default: "you" }}, {{coupon|upper}}`: {"coupon", "customer.first_name"},
 		`{{#if vip}}{{/if}} {{> footer}} {{! note }} {{^x}} {{&y}}`:    nil,
 		`{% if vip %}{{ name }}{% endif %}`:                            {"name"},
 		`{{ | default: "you" }} {{two words}}`:                         nil,
 	} {
-		assert.Equal(t, want, mail.Placeholders(text), text)
+		assert.Equal(t, want, mail.Placeholders("", text), text)
 	}
-}
-
-func TestMessagesWithoutTagsAreText(t *testing.T) {
-	message := "1 < 2 and 3 > 2\nhttps://acme.test/map"
-	assert.False(t, mail.IsHTML(message))
-	assert.Equal(t, message, mail.Text(message))
-	for _, html := range []string{"<p>", "a <br/> b", "<!DOCTYPE html>", `<a href="x">`, "</div>"} {
+	const plain = "1 < 2 and 3 > 2\nhttps://acme.test/map"
+	assert.False(t, mail.IsHTML(plain))
+	assert.Equal(t, plain, mail.Text(plain))
+	for _, html := range []string{message, "<p>", "a <br/> b", "<!DOCTYPE html>", `<a href="x">`, "</div>"} {
 		assert.True(t, mail.IsHTML(html), html)
 	}
-}
-
-func TestLinesBreakAtBlocksAndNotWithinText(t *testing.T) {
-	for message, want := range map[string][]string{
+	for text, want := range map[string][]string{
 		`<table><tr><td class="x">1 <b>one</b></td>two</tr></table>`: {"<table>", "<tr>", `<td class="x">`, "1 <b>one</b>", "</td>", "two",
 			"</tr>", "</table>"},
 		"Hello,\r\n\n  a < b and {{x}}\n": {"Hello,", "a < b and {{x}}"},
 		"":                                nil,
 	} {
-		assert.Equal(t, want, mail.Lines(message), message)
+		assert.Equal(t, want, mail.Lines(text), text)
 	}
 }
 
@@ -160,20 +150,54 @@ func FuzzCleanEnds(f *testing.F) {
 
 func TestAMessageIsFixedIfAPartOfItIsWiderThanEveryPhone(t *testing.T) {
 	for message, want := range map[string]bool{
-		`<table width="600"><tr><td>Hi</table>`:                                              true,
 		`<table width="600px" style="border: 0"><tr><td>Hi</table>`:                          true,
 		`<div style="color: red; width: 640px">Hi</div>`:                                     true,
 		`<div style="min-width:500px">Hi</div>`:                                              true,
 		`<img src="a.png" width=580>`:                                                        true,
 		`<table width="320"><tr><td>Hi</table>`:                                              false,
 		`<table width="100%"><tr><td>Hi</table>`:                                             false,
-		`<table width="600" style="width:100%;max-width:600px"><tr><td>Hi</table>`:           false,
 		`<style>td { width: 900px }</style><p>Hi`:                                            false,
-		`<div style="width:100%" width="600">Hi</div>`:                                       false,
+		`<table width="600" style="width:100%;max-width:600px"><tr><td>Hi</table>`:           false,
 		`<!--[if mso]><table width="600"><![endif]--><p>Hi</p>`:                              false,
 		`<style>@media (max-width: 480px) { td { width: 100% } }</style><table width="600">`: false,
-		"Hi": false, "": false,
+		"": false,
 	} {
 		assert.Equal(t, want, mail.IsFixed(message), message)
 	}
+}
+
+func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
+	for message, want := range map[string][]string{
+		`<p>Hi<br><img src="https://acme.test/a.gif" alt=""><a href="https://acme.test">look</a>`: nil,
+		"Hi, no tags here": nil,
+		`<p>Hi <img src="/a.gif"><img src="/b.gif"></p>`: {
+			`medium: 2 images without alt text. The first: /a.gif`},
+		`<p>Hi <a href=" HTTP://acme.test">look</a><img src="http://acme.test/a.gif" alt="a">`: {
+			`high: 1 image loaded over http: http://acme.test/a.gif`,
+			`low: 1 link over http, which is insecure: HTTP://acme.test`},
+		`<p>Hi<a href="javascript:x()">a</a><a href="">b</a><a name="c">c</a><a href="#">d</a>`: {
+			`high: 2 links without a destination`,
+			`high: 1 link without a host: javascript:x()`},
+		`<p>Hi<a href="/offer">a</a><a href="https:///offer">b</a><a href="//acme.test/c">c</a>` +
+			`<a href="{{url}}">d</a><a href="mailto:a@acme.test">e</a>`: {
+			`high: 2 links without a host. The first: /offer`},
+		`<p>Hi<a href="C:\a.pdf">b</a><a href="“https://acme.test”">d</a><a href="file:///C:/a.pdf">a</a>` +
+			`<a href="mailto:">e</a><a href="https://acme .test/x">f</a><a href="acme://order/7">g</a><a href="tel:+491">h</a>`: {
+			`high: 5 links without a host. The first: C:\a.pdf`},
+		`<p>Hi<a href="JavaScript:x()">run</a><a href="#top">up</a><a href="http://localhost:3000/x">here</a>` +
+			`<a href="https://127.0.0.1">here</a><a href="https://localhost.test">here</a>`: {
+			`high: 2 links to this machine, which nobody else can open. The first: http://localhost:3000/x`,
+			`high: 1 link without a host: JavaScript:x()`},
+		`<div><img src="/a.gif" alt=""></div>`: {"high: There is no text: readers who block images see an empty message"},
+		`<p>` + strings.Repeat("x", 103<<10):   {"high: The message has 105 kB: Gmail cuts off what is over 104 kB (102 KiB)"},
+	} {
+		var got []string
+		for _, f := range mail.Check(message, len(message)) {
+			got = append(got, f.Severity+": "+f.Text)
+		}
+		assert.Equal(t, want, got, "%.60s", message)
+	}
+	findings := mail.Check("<div>Hi", 200<<10) // the beginning of a message, without its end
+	require.Len(t, findings, 1)
+	assert.Equal(t, "The message has 204 kB: Gmail cuts off what is over 104 kB (102 KiB)", findings[0].Text)
 }
