@@ -126,7 +126,7 @@
 // To resume after a crash, range over Pages, and save the Cursor of a page before you
 // process its items. After a crash you get that page again, so overwrite or undo what you
 // did with it, as [examples/export] does by truncating its file. When a page is done, save
-// its Meta.NextPageCursor; after the last page it is "".
+// its Meta.NextPageCursor; after the last page it is "", with which a new range starts over.
 //
 // Once the loop has reached the second page, each following page is fetched while the
 // loop works on the one before it; see [WithoutReadAhead]. Leaving the loop cancels a

@@ -150,7 +150,7 @@ func requireTrueText(t *testing.T, err error) {
 // readmeSteps are the rows of the README's table, with the causes that show that they are
 // true of a send.
 var readmeSteps = map[string][]string{
-	"the service confirmed success, even if the rest of the response is garbled": {"no failure", "2xx with success true and unreadable data"},
+	"the service confirmed success, even if its data has an unexpected form": {"no failure", "2xx with success true and unreadable data"},
 	"no connection (temporary), 429, the context was already done": {"connection refused", "the name server failed",
 		"connecting took too long", "429 with JSON of the service", "429 with HTML", "the context ended before the call"},
 	"invalid arguments, refused by a guard, 422, `\"success\": false`": {"invalid arguments", "refused by a guard",

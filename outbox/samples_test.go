@@ -100,7 +100,7 @@ func resolve(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], carriedOut fun
 		if err != nil {
 			return err
 		}
-		p, err := o.Prepared(ctx, entry.Key) // p.Recipients() returns the intended recipients
+		p, err := o.Prepared(ctx, entry.Key) // Recipients, a method of p, returns who it is for
 		if err != nil {
 			return err
 		}

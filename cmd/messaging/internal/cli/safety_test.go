@@ -163,7 +163,7 @@ func TestALostAnswerBlocksTheSameBytesAlone(t *testing.T) {
 	require.Len(t, list, 1)
 	assert.Equal(t, sends.Unknown, list[0].Delivery)
 	assert.Contains(t, stderr, "\nfind out whether it was carried out, and record it (or --not-carried-out):\n"+
-		"  messaging sandbox wait delivery:unknown --after start --json=number,at,effect\n"+
+		"  messaging sandbox wait 'op:send push broadcast' delivery:unknown --after start --json=number,at,effect\n"+
 		"  messaging sends resolve "+list[0].ID+" --carried-out\n")
 
 	o.ends(2, o.digested(sale...)...)

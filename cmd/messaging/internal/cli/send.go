@@ -166,18 +166,18 @@ func (s *settings) sendOne(ctx context.Context, send *send, i int) (*messaging.R
 	}
 	if exit.CodeOf(err) == exit.Unknown {
 		err = exit.With(exit.Unknown, "%w\nfind out whether it was carried out%s\n  %s",
-			&exit.SendError{ID: send.begun.ID, Err: err}, lookIn(send.service), send.begun.ResolveCommand())
+			&exit.SendError{ID: send.begun.ID, Err: err}, lookIn(send.service, send.prepared[i]), send.begun.ResolveCommand())
 	}
 	return response, err
 }
 
 // lookIn says where to look for a send whose outcome is unknown.
-func lookIn(service *profile.Service) string {
+func lookIn(service *profile.Service, p *messaging.Prepared) string {
 	const record = ", and record it (or --not-carried-out):"
 	if service.Name != profile.SandboxName {
 		return " (ask a recipient, or look in the dashboard of the service)" + record
 	}
-	return record + "\n  messaging sandbox wait delivery:unknown --after start --json=number,at,effect"
+	return record + "\n  messaging sandbox wait 'op:" + p.Operation() + "' delivery:unknown --after start --json=number,at,effect"
 }
 
 // request sends a request. A first interrupt does not end it: a send in progress can no
