@@ -109,24 +109,25 @@ func TestAWaitThatFailsNamesTheNearestRequest(t *testing.T) {
 	f.post("/api/mark", `{"name":"checkout"}`)
 	f.trigger(strings.Replace(skippedBody, orderShipped, "x", 1))
 	f.read()
-	f.replayed(`{"number":3}`) // for which no test waits
-	assert.Equal(t, "no request matched in 1ms; 0 came since request 4", f.timedOut("q=status:200&after=4").Error)
+	f.steps([]string{`post /api/replay {"number":3}`}) // for which no test waits
+	assert.Equal(t, "no request matched in 1ms; 0 came since request 4", f.timedOut("q=status:200&after=4"))
 	assert.Equal(t, `no request matched in 1ms; 2 came since mark "checkout"; nearest: request 2, Trigger event, grace@example.com, `+
-		"422 rejected, which does not match to:bob@example.com", f.timedOut("q=op:trigger+to:bob@example.com").Error)
+		"422 rejected, which does not match to:bob@example.com", f.timedOut("q=op:trigger+to:bob@example.com"))
 	f.email(emailBody)
 	assert.Equal(t, `1 of 2 requests matched in 1ms; 3 came since mark "checkout"; nearest: request 3, List events, `+
-		"accepted, which does not match op:email or to:ada@example.com", f.timedOut("q=op:email+to:ada@example.com&count=2").Error)
-	assert.Contains(t, f.timedOut(`q=subject:"Moved+out"`).Error, `nearest: request 5, Send email broadcast, Moved, `+
+		"accepted, which does not match op:email or to:ada@example.com", f.timedOut("q=op:email+to:ada@example.com&count=2"))
+	assert.Contains(t, f.timedOut(`q=subject:"Moved+out"`), `nearest: request 5, Send email broadcast, Moved, `+
 		`to ada@example.com +1 and 1 segment, accepted, which does not match subject:"Moved out"`)
 }
 
-// timedOut waits for what does not come.
-func (f *fixture) timedOut(query string) (body struct{ Error string }) {
+// timedOut waits for what does not come, and returns the error.
+func (f *fixture) timedOut(query string) string {
 	f.t.Helper()
 	got := f.get("/api/wait?timeout=1ms&" + query)
 	require.Equal(f.t, 408, got.Status, got.Body)
+	var body struct{ Error string }
 	require.NoError(f.t, json.Unmarshal([]byte(got.Body), &body))
-	return body
+	return body.Error
 }
 
 func TestRequestsThatAreNoLongerKeptAreCounted(t *testing.T) {
@@ -137,10 +138,9 @@ func TestRequestsThatAreNoLongerKeptAreCounted(t *testing.T) {
 		f.read()
 	}
 	f.shows("/api/requests", `"dropped":3`)
-	missed := f.timedOut("q=op:trigger&after=start")
-	assert.True(t, strings.HasPrefix(missed.Error,
-		"no request matched in 1ms; 2 came since the start, and older ones that are no longer kept (--keep); nearest: request 5"), missed.Error)
-	assert.NotContains(t, f.timedOut("q=op:trigger&after=3").Error, "no longer kept")
+	assert.Contains(t, f.timedOut("q=op:trigger&after=start"),
+		"no request matched in 1ms; 2 came since the start, and older ones that are no longer kept (--keep); nearest: request 5")
+	assert.NotContains(t, f.timedOut("q=op:trigger&after=3"), "no longer kept")
 }
 
 func TestDescriptionOfTheServiceIsOfThisSandboxAndIsNotRecorded(t *testing.T) {
@@ -150,10 +150,12 @@ func TestDescriptionOfTheServiceIsOfThisSandboxAndIsNotRecorded(t *testing.T) {
 	assert.Zero(t, f.box.History.State().Requests)
 }
 
-func TestCustomersAreIdentifiedByTheConfiguredField(t *testing.T) {
-	f := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.Identifier = fake.CustomerID })
+func TestTheLimitsOfTheSandboxAreNotThoseOfTheService(t *testing.T) {
+	f := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.Identifier, c.MaxRecords = fake.CustomerID, 24 })
 	assert.Equal(t, 422, f.trigger(skippedBody))
 	f.shows("/api/requests/1", "is required as the customer identifier")
+	require.Equal(t, 507, f.push(strings.ReplaceAll(pushTo(0, 1), `"email":"`, `"customer_id":"`)))
+	f.shows("/requests/2", "This is a limit of the sandbox, not of the real service")
 }
 
 func TestResetSelectsWhatIsReset(t *testing.T) {
@@ -170,7 +172,6 @@ func TestResetSelectsWhatIsReset(t *testing.T) {
 
 	require.Equal(t, 204, f.post("/api/reset?what=faults", "").Status)
 	assert.Empty(t, f.box.Rules())
-
 	f.steps(fill)
 	require.Equal(t, 204, f.post("/api/reset", "").Status)
 	assert.Empty(t, f.box.Rules())

@@ -1,9 +1,8 @@
 package inspector_test
 
 import (
-	"html"
+	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -55,8 +54,15 @@ func TestEachRuleFindsItsMistake(t *testing.T) {
 			"{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more were sent without a variable."},
 		{"email " + broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), "sdk_refuses", "sends nothing"},
 		{"email " + broadcastOf("https://acme.test", "http://localhost/x"), "email_check", "1 link to this machine"},
+		{"as X:y | GET /v1/events", "key_header", "no X-Authorization header"},
+		{"as X-Authorization: | GET /v1/events", "key_header", "X-Authorization is empty"},
+		{"as X-Api-Key:" + testKey + " | GET /v1/events", "key_header", "the key is in X-Api-Key instead of X-Authorization"},
+		{"as X-Authorization:Bearer " + testKey + " | GET /v1/events", "key_header", `"Bearer " before the key in X-Authorization`},
+		{"as X-Authorization:live-1 | GET /v1/events", "foreign_key", "The API key is not that of this sandbox: it belongs to another"},
+		{"as Authorization:live-1 | GET /v1/events", "foreign_key", "The API key is not that of this sandbox: it belongs to another"},
 	} {
 		f.steps([]string{test.step})
+		f.shows(fmt.Sprint("/requests/", f.box.History.State().Last), "!"+testKey, "!live-1")
 		codes, texts := f.notesOf()
 		assert.Equal(t, test.code, strings.Join(codes, " "), test.step)
 		assert.Contains(t, texts, test.text, test.step)
@@ -90,37 +96,5 @@ func TestCredentialsAreRecordedNowhere(t *testing.T) {
 		f.shows(path, "!"+testKey, "!secret-")
 	}
 	f.shows("/api/requests/1", `"promo_key":"kept"`, `"foreign_key":true`)
-}
-
-func TestARefusedKeyIsExplainedAndReplacedByTheRightOne(t *testing.T) {
-	f := start(t)
-	for i, test := range []struct {
-		header     http.Header
-		want, code string
-	}{
-		{http.Header{}, "no X-Authorization header", "key_header"},
-		{http.Header{"X-Authorization": {""}}, "X-Authorization is empty", "key_header"},
-		{http.Header{"Authorization": {"Bearer " + testKey}}, "the key is in Authorization instead of X-Authorization", "key_header"},
-		{http.Header{"X-Api-Key": {testKey}}, "the key is in X-Api-Key instead of X-Authorization", "key_header"},
-		{http.Header{"X-Authorization": {"Bearer " + testKey}}, `"Bearer " before the key in X-Authorization`, "key_header"},
-		{http.Header{"X-Authorization": {"live-1"}}, "The API key is not that of this sandbox: it belongs to another", "foreign_key"},
-		{http.Header{"Authorization": {"live-1"}}, "The API key is not that of this sandbox: it belongs to another", "foreign_key"},
-	} {
-		number := 2*i + 1
-		require.Equal(t, 401, f.sendWith(test.header, "GET", "/v1/events", ""))
-		path := "/requests/" + strconv.Itoa(number)
-		page := html.UnescapeString(f.get(path).Body)
-		assert.Contains(t, page, test.want)
-		codes, _ := f.notesOf()
-		assert.Equal(t, []string{test.code}, codes)
-		copied := html.UnescapeString(f.get(path+"?tab=copy").Body + f.get(path+"?tab=replay").Body)
-		assert.Contains(t, copied, `curl -g "$MESSAGING_BASE_URL"/v1/events`+" \\\n  "+`-H "X-Authorization: $MESSAGING_API_KEY"</code>`)
-		assert.Equal(t, 1, strings.Count(copied, `class="primary"`), "one button is what people press without reading")
-		for _, key := range []string{testKey, "live-1"} {
-			assert.NotContains(t, page+copied, key)
-		}
-		_, detail := f.replayed(`{"number":` + strconv.Itoa(number) + `}`)
-		assert.Contains(t, detail, `"status":200`)
-	}
 	assert.Equal(t, 422, f.post("/api/replay", `{"number":1,"as_sent":true}`).Status)
 }

@@ -2,8 +2,8 @@ package inspector_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"html"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,7 +18,8 @@ import (
 )
 
 // steps carries out steps: fill; fault, outage, mark or post with what follows; trigger, email or push
-// with a body; or a method, a path and a body that the service gets.
+// with a body; or a method, a path and a body that the service gets, after "as", a field of the header
+// in place of that with the key, and " | ".
 func (f *fixture) steps(steps []string) {
 	f.t.Helper()
 	for _, step := range steps {
@@ -42,14 +43,20 @@ func (f *fixture) steps(steps []string) {
 		case "push":
 			f.push(rest)
 		default:
+			fields := http.Header{"X-Authorization": {testKey}}
+			if field, request, ok := strings.Cut(rest, " | "); ok && verb == "as" {
+				name, value, _ := strings.Cut(field, ":")
+				fields = http.Header{name: {value}}
+				verb, rest, _ = strings.Cut(request, " ")
+			}
 			path, body, _ := strings.Cut(rest, " ")
-			f.send(verb, path, body)
+			f.sendWith(fields, verb, path, body)
 		}
 	}
 }
 
 // shows holds that a page has texts. What begins with "~" is a regular expression, with "!" is not
-// there, with "1×" or another digit is there as often; "@" before all of that reads the page
+// there, with "1×" or another number is there as often; "@" before all of that reads the page
 // without its escapes.
 func (f *fixture) shows(path string, texts ...string) {
 	f.t.Helper()
@@ -62,8 +69,9 @@ func (f *fixture) shows(path string, texts ...string) {
 		if rest, ok := strings.CutPrefix(text, "@"); ok {
 			page, text = html.UnescapeString(page), rest
 		}
-		if count, rest, ok := strings.Cut(text, "×"); ok && len(count) == 1 {
-			assert.Equal(f.t, int(count[0]-'0'), strings.Count(page, rest), "%s: %s", path, text)
+		before, rest, _ := strings.Cut(text, "×")
+		if count, err := strconv.Atoi(before); err == nil {
+			assert.Equal(f.t, count, strings.Count(page, rest), "%s: %s", path, text)
 		} else if absent, ok := strings.CutPrefix(text, "!"); ok {
 			assert.NotContains(f.t, page, absent, path)
 		} else if pattern, ok := strings.CutPrefix(text, "~"); ok {
@@ -90,8 +98,22 @@ const (
 	row          = `class="row"`
 	limited      = `<span class="who"><span class="about"><span class="says"><bdi>fault: rate limited</bdi> · <bdi>`
 	refusedBody  = `{"event_id":"nope","payload":{"email":"a@b.test"}}`
+	source       = `@aria-label="Message as it was sent"><code>`
+	noRoute      = `<p class="note bad">No operation has this method and path`
+	repeated     = `data-tab="replay"`
+	noDeletion   = `!class="line del"`
+	noAddition   = `!class="line add"`
 	nothingDone  = "The request was refused, and nothing was done."
 )
+
+// codeBody is a broadcast whose message differs in one of many lines.
+func codeBody(code string) string {
+	return broadcastOf("Hi {{name}},", strings.Repeat(`<table><tr><td>A cell</td></tr></table>`, 20)+`The <b>code</b> is `+code)
+}
+
+// deleted and added are the beginning of a line of a comparison.
+func deleted(text string) string { return `@~<span class="line del">−\s*` + regexp.QuoteMeta(text) }
+func added(text string) string   { return `@~<span class="line add">\+\s*` + regexp.QuoteMeta(text) }
 
 func TestPages(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -145,12 +167,14 @@ func TestPages(t *testing.T) {
 				`{"type":"customer","customers":[{"email":"c1@x.test"},{"customer_id":"c-2"},{"email":"c3@x.test"},` +
 				`{"phone_no":"+15550100"}]},{"type":"customer","customers":[{"email":"c5@x.test"},{"email":"c6@x.test"}]}]}`,
 			`push {"subject":"Hi","recipients":{"customers":[7,{"email":"a@x.test"}]}}`, "push " + pushBody,
-			`trigger {"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`, "POST /v1/events " + invalidEvent,
+			`trigger {"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`, "push " + pushTo(0, 503),
 			"trigger " + strings.Replace(skippedBody, "21.11.2026", "21\xff", 1)}, shown{
-			"/api/requests/1": {`"subject":"Hi","to":["c1@x.test","c-2","c3@x.test","+15550100","c5@x.test"],"to_count":6,"segments":["vip"]`},
-			"/api/requests/2": {`"subject":"Hi","to":["a@x.test"],"to_count":2`}, "/api/requests/3": {`"subject":"s","all_customers":true,`},
-			"/api/requests/4": {`"event":"order shipped","to":["c-9"],"to_count":1`}, "/api/requests/5": {`"event":"n","foreign_key"`},
-			"/api/requests/6": {`"number":6`}, "/api/triggers/6": {`"number":6`}, "/api/triggers": {`"number":6`}, // valid, as all JSON
+			"/api/requests/1":          {`"to":["c1@x.test","c-2","c3@x.test","+15550100","c5@x.test"],"to_count":6,"segments":["vip"]`},
+			"/api/requests/2":          {`"subject":"Hi","to":["a@x.test"],"to_count":2`},
+			"/api/requests/4":          {`"event":"order shipped","to":["c-9"],"to_count":1`},
+			"/api/broadcasts/5":        {`501×"number":`, `"more_customers":3`}, // its own, and those of 500
+			"/requests/5?tab=audience": {"503 customers", "c499@x.test", "!c500@x.test", "3 more customers not shown"},
+			"/api/requests/6":          {`"number":6`}, "/api/triggers/6": {`"number":6`}, "/api/triggers": {`"number":6`}, // valid, as all JSON
 			"/api/wait?q=to:someone@x.test&count=0&timeout=0s": {"it matched, and none was expected"}, // a broadcast to all is to each
 		}},
 		"chips write the search": {[]string{"fill"}, shown{
@@ -256,6 +280,70 @@ func TestPages(t *testing.T) {
 			"/faults": {`<td data-label="What happens">slow 2s<td data-label="Which requests">1 request<`,
 				`<td data-label="Operation">Trigger event<td data-label="What happens">status 502: x` +
 					`<td data-label="Which requests">all after the first, each with probability 0.5 (seed 7)<`}}},
+		"the source of an email is exactly its message": {[]string{"email " + withMessage("<p>One\n\n&amp;</p>\n<b>"),
+			"email " + withMessage("\n"), "email " + withMessage("é")}, shown{
+			"/requests/1?tab=source": {source + "<p>One\n\n&amp;</p>\n<b></code>"}, "/requests/2?tab=source": {source + "\n</code>"},
+			"/requests/3?tab=source": {source + "é</code>"}}},
+		"a refused request says why, and only an operation can be repeated": {[]string{"POST /v1/event/trigger {}", "POST /events/trigger {}",
+			"GET /v1/v1/customers", "DELETE /v1/customers", "GET /elsewhere", "trigger ", "trigger \xff\xfe\x00\x01", "trigger [1]",
+			"trigger {bad"}, shown{
+			"/requests/1": {noRoute + ": did you mean /v1/events/trigger?</p>", "!" + repeated},
+			"/requests/2": {noRoute + ": did you mean /v1/events/trigger?</p>", "!" + repeated},
+			"/requests/3": {noRoute + ": did you mean /v1/customers?</p>", "!" + repeated},
+			"/requests/4": {noRoute + ": this path needs GET, not DELETE</p>", "!" + repeated},
+			"/requests/5": {noRoute + "; /openapi.json lists them.</p>", "!" + repeated},
+			"/requests/6": {`<p class="note bad">The request has no body.</p>`, repeated},
+			"/requests/7": {`<p class="note bad">The body is not JSON.</p>`, repeated},
+			"/requests/8": {`<p class="note bad">The body is JSON, but not an object.</p>`, repeated},
+			"/requests/9": {`<p class="note bad">The body is not JSON.</p>`, repeated},
+			"/":           {`<span class="says"><bdi>the request has no body</bdi>`}}},
+		"a refused key is explained, and replaced by the right one": {[]string{
+			"as Authorization:Bearer " + testKey + " | GET /v1/events", `post /api/replay {"number":1}`}, shown{
+			"/requests/1":            {"the key is in Authorization instead of X-Authorization", "!" + testKey},
+			"/requests/1?tab=replay": {`1×class="primary"`, "!" + testKey}, // it is what people press without reading
+			"/requests/1?tab=copy": {`@curl -g "$MESSAGING_BASE_URL"/v1/events` + " \\\n  " + `-H "X-Authorization: $MESSAGING_API_KEY"</code>`,
+				"!" + testKey},
+			"/api/requests/2": {`"status":200`}}},
+		"a replay repeats a request within the sandbox": {[]string{"fill", `post /api/replay {"number":3}`,
+			`post /api/replay {"number":3,"body":` + strconv.Quote(strings.Replace(skippedBody, "21.11.2026", "2026-11-21T09:00:00Z", 1)) + `}`,
+			`post /api/replay {"number":1}`, `fault {"op":"trigger event","count":1,"fault":{"kind":"answer_lost"}}`,
+			`post /api/replay {"number":3}`, `post /api/replay {"number":3,"faults":true}`}, shown{
+			"/api/requests/8": {`"replay_of":3`, `"status":200`, `"op":"trigger event"`, `"value":"21.11.2026"`,
+				`"X-Authorization":["REDACTED"]`, `"Content-Type":["application/json"]`, "!User-Agent"}, // no other header is repeated
+			"/requests/8":      {"This repeats request 3."},
+			"/api/requests/9":  {`"skipped":[]`},
+			"/api/requests/10": {`"per_page":["1"]`},
+			"/api/requests/11": {`"status":200`}, // faults are for those who ask for them
+			"/api/requests/12": {`"fault":"answer_lost"`},
+			"/api/wait?q=op:trigger&after=3&timeout=1ms":            {"no request matched in 1ms"}, // no test waits for a replay
+			"/api/wait?q=op:trigger+has:replay&after=3&timeout=1ms": {`"number":8,`},
+			"/api/requests?q=op:trigger":                            {`"number":8,`}}},
+		"a request is compared with the one that is most like it": {[]string{"email " + broadcastOf("Moved", "We have moved"),
+			"email " + broadcastOf("Moved", "Another subject"), "email " + broadcastOf("Moved", "We have moved"),
+			`post /api/replay {"number":2}`}, shown{
+			"/requests/2?tab=diff": {`">request 1</a> <span`}, "/requests/3?tab=diff": {`">request 1</a> <span`},
+			"/requests/4?tab=diff": {`">request 2</a> <span`}, "/requests/3?tab=diff&with=2": {`">request 2</a> <span`},
+			"/requests/4?tab=diff&with=99": {"There is no request 99"}, "/requests/1?tab=diff": {"There is no earlier request"}}},
+		"a comparison has the lines that differ": {[]string{"email " + codeBody("AUTUMN"), "email " + codeBody("WINTER"),
+			"email " + codeBody("WINTER") + " ",
+			`email {"subject":"Moved",` + strings.Replace(codeBody("WINTER"), `"subject":"Moved",`, "", 1)[1:],
+			"as X:y | POST /v1/broadcast/send/email " + codeBody("WINTER"),
+			"as Authorization:Bearer " + testKey + " | POST /v1/broadcast/send/email " + codeBody("WINTER"),
+			"GET /v1/customers", "GET /v1/events", `fault {"op":"list events","count":1,"fault":{"kind":"answer_lost"}}`, "GET /v1/events"}, shown{
+			"/requests/2?tab=diff&with=1": {deleted("The <b>code</b> is AUTUMN"), added("The <b>code</b> is WINTER"),
+				`1×class="line del"`, `1×class="line add"`},
+			"/requests/3?tab=diff&with=2": {noDeletion, noAddition, "<b>No line differs.</b>"},
+			"/requests/4?tab=diff&with=2": {noDeletion, noAddition, "<b>No line differs.</b>"},
+			"/requests/5?tab=diff&with=2": {deleted("API key: that of this sandbox"), added("API key: no X-Authorization header"),
+				deleted("Outcome: accepted"), added("Outcome: 401 rejected"), "!No line differs"},
+			"/requests/6?tab=diff&with=5": {deleted("API key: no X-Authorization header"),
+				added("API key: the key is in Authorization instead of X-Authorization"), "!" + testKey},
+			"/requests/8?tab=diff&with=7": {deleted("GET /v1/customers"), added("GET /v1/events")},
+			"/requests/9?tab=diff&with=8": {deleted("Outcome: accepted"), added("Outcome: unknown")}}},
+		"a comparison shows what cannot be seen": {[]string{`POST /v1/events {"name":"one\ntwo\u202ethree"}`,
+			`POST /v1/events {"name":"one\ntwothree","z":[],"y":{},"x":1.50,"w":null}`}, shown{
+			"/requests/2?tab=diff": {"!\u202e", "&#34;w&#34;: null<", "&#34;x&#34;: 1.50<", "&#34;y&#34;: {}<", "&#34;z&#34;: []<",
+				"&#34;name&#34;: &#34;one<", "  two"}}},
 		"pages say that there is an outage": {[]string{"outage 1h"}, shown{
 			"/": {`~data-outage="[^"]+" .*<span role="status">outage</span>`}, "/faults": {"Outage until",
 				"None is active: after the outage, every request is served.", "!None is active: every request is served."}}},
@@ -282,39 +370,6 @@ func TestControlCharactersAreShownAndTurnNothingAround(t *testing.T) {
 		assert.NotContains(t, page, "\x07", path)
 	}
 	f.shows("/", `<bdi class="what">Invoice ‹U&#43;202E›gnp.exe ␇ ‹U&#43;2066›مرحبا بالعالم</bdi>`)
-}
-
-func TestTheSourceOfAnEmailIsExactlyItsMessage(t *testing.T) {
-	f := start(t)
-	for i, message := range []string{"<p>One\n\n&amp;</p>\n<b>", "\n", "é"} {
-		f.email(withMessage(message))
-		_, source, _ := strings.Cut(f.get(fmt.Sprintf("/requests/%d?tab=source", i+1)).Body, `aria-label="Message as it was sent"><code>`)
-		source, _, _ = strings.Cut(source, "</code>")
-		assert.Equal(t, message, html.UnescapeString(source))
-	}
-}
-
-func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
-	f := start(t)
-	for i, test := range []struct{ method, path, body, why string }{
-		{"POST", "/v1/event/trigger", "{}", "No operation has this method and path: did you mean /v1/events/trigger?"},
-		{"POST", "/events/trigger", "{}", "No operation has this method and path: did you mean /v1/events/trigger?"},
-		{"GET", "/v1/v1/customers", "", "No operation has this method and path: did you mean /v1/customers?"},
-		{"DELETE", "/v1/customers", "", "No operation has this method and path: this path needs GET, not DELETE"},
-		{"GET", "/elsewhere", "", "No operation has this method and path; /openapi.json lists them."},
-		{"POST", "/v1/events/trigger", "", "The request has no body."},
-		{"POST", "/v1/events/trigger", "\xff\xfe\x00\x01", "The body is not JSON."},
-		{"POST", "/v1/events/trigger", "[1]", "The body is JSON, but not an object."},
-		{"POST", "/v1/events/trigger", "{bad", "The body is not JSON."},
-	} {
-		f.send(test.method, test.path, test.body)
-		replay := `data-tab="replay"`
-		if strings.HasPrefix(test.why, "No operation") { // only an operation can be repeated
-			replay = "!" + replay
-		}
-		f.shows("/requests/"+strconv.Itoa(i+1), replay, `<p class="note bad">`+test.why+`</p>`)
-	}
-	f.shows("/", `<span class="says"><bdi>the request has no body</bdi>`)
 }
 
 func TestRequestsAreCopiedAndDownloaded(t *testing.T) {

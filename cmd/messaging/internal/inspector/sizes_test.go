@@ -1,16 +1,12 @@
 package inspector_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
 // pushTo returns a broadcast to customers with consecutive numbers.
@@ -21,12 +17,6 @@ func pushTo(first, n int) string {
 	}
 	return `{"subject":"s","message":"m","schedule_type":"send-now","recipients":{"type":"customer","customers":[` +
 		strings.Join(customers, ",") + `]}}`
-}
-
-func TestALimitOfTheSandboxIsNotCalledOneOfTheService(t *testing.T) {
-	f := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.MaxRecords = 24 })
-	require.Equal(t, 507, f.push(pushTo(0, 1)))
-	f.shows("/requests/1", "This is a limit of the sandbox, not of the real service")
 }
 
 func TestPagesOfLargeRequestsAreSmall(t *testing.T) {
@@ -71,17 +61,4 @@ func TestPagesOfLargeRequestsAreSmall(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestTheCustomersOfABroadcastEndAfter500(t *testing.T) {
-	f := start(t)
-	f.push(pushTo(0, 503))
-	var item struct {
-		Customers []struct{ Number int }
-		More      int `json:"more_customers"`
-	}
-	require.NoError(t, json.Unmarshal([]byte(f.get("/api/broadcasts/1").Body), &item))
-	assert.Len(t, item.Customers, 500)
-	assert.Equal(t, 3, item.More)
-	f.shows("/requests/1?tab=audience", "503 customers", "c499@x.test", "!c500@x.test", "3 more customers not shown")
 }
