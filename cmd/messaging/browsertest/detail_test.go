@@ -55,20 +55,15 @@ func TestAMessageIsEditedWithoutItsJSON(t *testing.T) {
 	p.click(".replay button")
 	p.until(`location.pathname === "/requests/4" && document.querySelector("#detail").textContent.includes("This repeats request 1.")`)
 	assert.Equal(t, email(t, "Moved", "<p>One</p>\n<p>\"Two\"</p>"), b.control("GET", "/api/requests/4/body", ""))
-}
 
-func TestAKeySendsWhatIsEditedAndTheFocusGoesToTheResult(t *testing.T) {
-	b := startBox(t, "--seed", "demo")
-	b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p>"))
-	p := openTab(t, "about:blank", 1280, "light")
-	p.show(b.ui + "/requests/1?tab=replay")
+	p.show(b.ui + "/requests/1?tab=replay") // Ctrl and Enter send what is edited, and the focus goes to the result
 	p.edit("[name=subject]", "Edited")
 	eval[bool](p, `(document.querySelector("[name=subject]").focus(), true)`)
 	_, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown,
-		Key: "Enter", Text: "\r", WindowsVirtualKeyCode: 13, Modifiers: 2}) // Ctrl
+		Key: "Enter", Text: "\r", WindowsVirtualKeyCode: 13, Modifiers: 2})
 	require.NoError(t, err)
-	p.until(`location.pathname === "/requests/2" && document.activeElement.id === "detail" && ` + isLive)
-	assert.Contains(t, b.control("GET", "/api/requests/2/body", ""), `"Edited"`)
+	p.until(`location.pathname === "/requests/5" && document.activeElement.id === "detail" && ` + isLive)
+	assert.Contains(t, b.control("GET", "/api/requests/5/body", ""), `"Edited"`)
 }
 
 // TestADetailIsCopiedFoldedAndSearched has what needs the script in a detail.
@@ -77,7 +72,13 @@ func TestADetailIsCopiedFoldedAndSearched(t *testing.T) {
 	message := "<div>\n\n" + strings.Repeat("<p>Hi</p><p> there</p>\n", 60) + "<p><a href='http://acme.test'>look</a></p>\n</div>\n"
 	b.send("POST", emailPath, email(t, "Moved", message))
 	b.send("POST", triggerPath, `{"payload":{"email":"ada","order":{"a":{"b":1}}}}`)
-	p := openTab(t, b.ui+"/requests/2?tab=exchange&q=ADA", 1280, "light")
+	p := openTab(t, b.ui, 1280, "light")
+	const options = `[...document.querySelectorAll("#suggestions option")].map((o) => o.value).filter((v) => v.includes("has:sk")).join("; ")`
+	assert.Equal(t, "has:skipped", eval[string](p, options))
+	p.edit("[name=q]", "ada op:email has:sk")
+	assert.Equal(t, "ada op:email has:skipped", eval[string](p, options), "what can follow the terms before")
+
+	p.show(b.ui + "/requests/2?tab=exchange&q=ADA")
 	p.until(`CSS.highlights.get("search").size > 0`)
 	assert.Equal(t, "ada", eval[string](p, `[...CSS.highlights.get("search")][0].toString()`))
 	const copied = `(navigator.clipboard.writeText = async (text) => { window.copied = text }, true)`
@@ -107,13 +108,4 @@ func TestADetailIsCopiedFoldedAndSearched(t *testing.T) {
 	p.click(".source [data-copy]")
 	p.until(`window.copied`)
 	assert.Equal(t, message, eval[string](p, `window.copied`))
-}
-
-func TestTheSearchOffersWhatCanFollowTheTermsBefore(t *testing.T) {
-	b := startBox(t, "--seed", "demo")
-	p := openTab(t, b.ui, 1280, "light")
-	const options = `[...document.querySelectorAll("#suggestions option")].map((o) => o.value).filter((v) => v.includes("has:sk")).join("; ")`
-	assert.Equal(t, "has:skipped", eval[string](p, options))
-	p.edit("[name=q]", "ada op:email has:sk")
-	assert.Equal(t, "ada op:email has:skipped", eval[string](p, options))
 }

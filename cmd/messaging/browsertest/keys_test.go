@@ -54,7 +54,7 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 
 	p.press("/")
 	p.until(`document.activeElement.name === "q"`)
-	p.typeText("has:skipped")
+	p.do(chromedp.KeyEvent("has:skipped"))
 	p.press("Enter")
 	p.until(at("/?q=has%3Askipped") + ` && ` + rowCount + ` === 1`)
 	p.press("j")
@@ -87,11 +87,12 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	p.until(at("/") + ` && ` + rowCount + ` === 0`)
 	p.press("?")
 	p.until(at("/help"))
-	assert.Empty(t, p.consoleErrors(), "such as what the policy of the page blocks")
+	p.requireNoErrors("^$") // such as what the policy of the page blocks
 }
 
 func TestEachKeyMovesExactlyOneRowHoweverFastItIsPressed(t *testing.T) {
-	b := startBoxWithRows(t)
+	b := startBox(t, "--seed", "demo")
+	b.sendMany(rows)
 	p := openTab(t, b.ui+"/requests/40", 1280, "light")
 	for range 12 {
 		p.press("j")
@@ -133,7 +134,8 @@ func TestTheSettingsOfABrowserStay(t *testing.T) {
 // TestEveryWayBackLeadsToTheRow leaves a detail by its link, by a key and by the button of
 // the browser.
 func TestEveryWayBackLeadsToTheRow(t *testing.T) {
-	b := startBoxWithRows(t)
+	b := startBox(t, "--seed", "demo")
+	b.sendMany(rows)
 	ways := map[string]func(*tab){
 		"link":    func(p *tab) { p.click(".back") },
 		"key":     func(p *tab) { p.press("Escape") },

@@ -49,12 +49,11 @@ func TestEveryPageFitsAndIsAccessible(t *testing.T) {
 			p.until(fmt.Sprintf(`innerWidth === %d`, look.wider))
 			p.requireFits(name, look.wider)
 		}
-		for _, message := range p.consoleErrors() {
-			assert.Regexp(t, "404|400", message, "the page that does not exist and the invalid search are the only errors")
-		}
+		p.requireNoErrors("404|400") // of the page that does not exist and the invalid search
 		p.close()
 	}
-	png := openTab(t, b.ui+"/requests/10", 1280, "light").png()
+	png, err := chromedp.Run(openTab(t, b.ui+"/requests/10", 1280, "light").ctx, chromedp.CaptureScreenshot())
+	require.NoError(t, err)
 	require.Less(t, len(png), 200<<10)
 	if os.Getenv("README") == "write" { // replaces the picture of the documentation
 		require.NoError(t, os.WriteFile("../inspector.png", png, 0o644))
@@ -79,7 +78,7 @@ func TestTheFirstPaintDoesNotWaitForAllRequests(t *testing.T) {
 		defer p.close()
 		took := make([]float64, 15)
 		for i := range took {
-			p.open(b.ui)
+			p.do(chromedp.Navigate(b.ui))
 			p.until(`performance.getEntriesByName("first-contentful-paint").length > 0`)
 			took[i] = eval[float64](p, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
 		}

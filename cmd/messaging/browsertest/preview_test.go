@@ -35,7 +35,8 @@ func (o *outside) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-func startOutside(t *testing.T) (o *outside, port string) {
+// startOutside starts the server, and returns an email that leads to it in every way.
+func startOutside(t *testing.T) (o *outside, hostile string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -43,9 +44,9 @@ func startOutside(t *testing.T) (o *outside, port string) {
 	server := &http.Server{Handler: http.NotFoundHandler()}
 	go func() { _ = server.Serve(o) }()
 	t.Cleanup(func() { _ = server.Close() })
-	_, port, err = net.SplitHostPort(listener.Addr().String())
+	content, err := os.ReadFile("testdata/hostile.html")
 	require.NoError(t, err)
-	return o, port
+	return o, strings.ReplaceAll(string(content), "PORT", fmt.Sprint(listener.Addr().(*net.TCPAddr).Port))
 }
 
 // The names to which a hostile email and the one without protection lead.
@@ -70,17 +71,10 @@ func checkLookups(log string) error {
 
 var wentNaive atomic.Bool
 
-func hostileMessage(t *testing.T, port string) string {
-	t.Helper()
-	content, err := os.ReadFile("testdata/hostile.html")
-	require.NoError(t, err)
-	return strings.ReplaceAll(string(content), "PORT", port)
-}
-
 func TestPreviewOfAHostileEmailReachesNobody(t *testing.T) {
-	far, port := startOutside(t)
+	far, message := startOutside(t)
 	b := startBox(t)
-	require.Equal(t, 200, b.send("POST", emailPath, email(t, "Hostile", hostileMessage(t, port))))
+	require.Equal(t, 200, b.send("POST", emailPath, email(t, "Hostile", message)))
 	p := openTab(t, b.ui+"/requests/1", 1280, "dark")
 
 	paper := color.RGBA{243, 239, 230, 255}
@@ -108,8 +102,8 @@ func TestPreviewOfAHostileEmailReachesNobody(t *testing.T) {
 // TestPreviewWouldReachTheSenderWithoutItsPolicy proves that the test above can
 // fail: the same e-mail in a page without a policy calls home.
 func TestPreviewWouldReachTheSenderWithoutItsPolicy(t *testing.T) {
-	far, port := startOutside(t)
-	message := strings.ReplaceAll(hostileMessage(t, port), hostileName, naiveName)
+	far, message := startOutside(t)
+	message = strings.ReplaceAll(message, hostileName, naiveName)
 	naive := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		if r.URL.Path == "/" {
@@ -121,7 +115,7 @@ func TestPreviewWouldReachTheSenderWithoutItsPolicy(t *testing.T) {
 	t.Cleanup(naive.Close)
 	wentNaive.Store(true)
 	p := openTab(t, "about:blank", 1280, "light")
-	p.open(naive.URL)
+	p.do(chromedp.Navigate(naive.URL))
 	require.Eventually(t, func() bool { return far.accepted.Load() > 2 }, patience, 10*time.Millisecond)
 }
 
@@ -136,7 +130,9 @@ func frameAt(p *tab) (x, y float64) {
 // origin, so only a screenshot shows what it looks like.
 func frameColor(p *tab, dx, dy float64) color.RGBA {
 	p.t.Helper()
-	picture, err := png.Decode(bytes.NewReader(p.png()))
+	content, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	require.NoError(p.t, err)
+	picture, err := png.Decode(bytes.NewReader(content))
 	require.NoError(p.t, err)
 	x, y := frameAt(p)
 	return color.RGBAModel.Convert(picture.At(int(x+dx), int(y+dy))).(color.RGBA)
