@@ -60,21 +60,12 @@ func TestContainerfileBuildsAndStartsTheSandbox(t *testing.T) {
 		name, value, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "export "), "=")
 		variables[name] = strings.Trim(value, "'")
 	}
-	for _, test := range []struct {
-		url, header, value, want string
-	}{
-		{variables["MESSAGING_SANDBOX_URL"] + "/healthz", "Accept", "*/*", `200 {"ok":true}`},
-		{variables["MESSAGING_SANDBOX_URL"] + "/api/access", "Accept", "*/*", "401 "},
-		{variables["MESSAGING_SANDBOX_URL"] + "/api/customers", "Authorization", "Bearer a-token-of-at-least-128-bits", "Lovelace"},
-		{variables["MESSAGING_BASE_URL"] + "/v1/events", "X-Authorization", variables["MESSAGING_API_KEY"], "200 "},
-	} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, test.url, nil)
-		require.NoError(t, err)
-		r.Header.Set(test.header, test.value)
-		response, err := http.DefaultClient.Do(r)
+	for url, want := range map[string]string{variables["MESSAGING_SANDBOX_URL"] + "/healthz": `200 {"ok":true}`,
+		variables["MESSAGING_SANDBOX_URL"] + "/api/access": "401 "} {
+		response, err := http.Get(url)
 		require.NoError(t, err)
 		body, err := io.ReadAll(response.Body)
 		require.NoError(t, errors.Join(err, response.Body.Close()))
-		assert.Contains(t, fmt.Sprint(response.StatusCode, " ", string(body)), test.want, test.url)
+		assert.Contains(t, fmt.Sprint(response.StatusCode, " ", string(body)), want, url)
 	}
 }
