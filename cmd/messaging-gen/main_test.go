@@ -97,10 +97,12 @@ func TestFolderNamesThePackage(t *testing.T) {
 func TestEventsThatCannotBeUsedAreIgnoredByALine(t *testing.T) {
 	service := inAnEmptyFolder(t)
 	service.AddEvents(messaging.Event{ID: "1", Name: "order lost"}, messaging.Event{ID: "2", Name: "order lost"})
+	place(t, "gen.json", `{"ignore": ["c\u202e"]}`)
 
 	assert.Equal(t, result{3, "", `messaging-gen: event "order lost": is defined 2 times in the account, with the ids "1, 2"
 to leave them out, write in gen.json:
 "ignore": [
+  "c\u202e",
   "order lost"
 ]
 `}, gen(t, "pull"))

@@ -51,12 +51,3 @@ gen.json: allow_empty: "E" is not EVENT.PARAMETER of a required text
 gen.json: allow_empty: "E.a" is not EVENT.PARAMETER of a required text
 gen.json: allow_empty: "E.missing" is not EVENT.PARAMETER of a required text`)
 }
-
-func TestIgnoringKeepsWhatIsIgnored(t *testing.T) {
-	c := Config{Ignore: []string{"b"}, path: "gen.json"}
-	assert.Equal(t, "write in gen.json:\n"+`"ignore": [
-  "a \"x\"",
-  "b",
-  "c\u202e"
-]`, c.Ignoring([]string{"c\u202e", `a "x"`}))
-}

@@ -79,13 +79,13 @@ func TestBindReportsEverythingThatDiffers(t *testing.T) {
 	}{
 		{"gone, retyped, newly required", func(events []messaging.Event) []messaging.Event {
 			find(events, "defs").Parameters = []messaging.EventParameter{
-				{Name: "ctx", Type: "text", Required: true}, {Name: "new", Type: "text", Required: true}, {Name: "e", Type: "numeric"},
+				{Name: "ctx", Type: "text", Required: true}, {Name: "new", Type: "text", Required: true}, {Name: "e", Type: "a\nb"},
 				{Name: "new optional", Type: "text"}, {Name: "a new one", Type: "text", Required: true}, {Name: "who", Type: "numeric"},
 			}
 			find(events, "Service").Parameters[0].Required = true
 			return events
 		}, `event "Service": parameter "service" is now required; event "defs": parameter "ctx" is now "text", was "numeric"; ` +
-			`event "defs": parameter "values" is gone; event "defs": required parameter "a new one" is new; ` +
+			`event "defs": parameter "e" is now "a\nb", was "numeric"; event "defs": parameter "values" is gone; event "defs": required parameter "a new one" is new; ` +
 			`event "defs": required parameter "new" is new`, messaging.ErrEventDiffers},
 		{"missing", func(events []messaging.Event) []messaging.Event {
 			return slices.DeleteFunc(events, func(e messaging.Event) bool { return e.Name == "Range" || e.Name == "any" })
@@ -93,12 +93,6 @@ func TestBindReportsEverythingThatDiffers(t *testing.T) {
 		{"defined twice", func(events []messaging.Event) []messaging.Event {
 			return append(events, messaging.Event{Name: "Range"})
 		}, `event "Range" exists 2 times`, messaging.ErrEventAmbiguous},
-		{"hostile", func(events []messaging.Event) []messaging.Event {
-			find(events, "time").Parameters = []messaging.EventParameter{
-				{Name: "time", Type: "a\nb"}, {Name: "c\n\u202ed", Type: "text", Required: true}}
-			return events
-		}, `event "time": parameter "time" is now "a\nb", was "timestamp"; event "time": required parameter "c\n\u202ed" is new`,
-			messaging.ErrEventDiffers},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -19,15 +19,10 @@ var at = time.Date(2030, time.May, 1, 11, 0, 0, 999, time.FixedZone("", 2*60*60)
 // complete has every required field.
 var complete = values.Everything{Text: "t", Number: values.Int(0), At: at, List: []string{"a", "b"}}
 
-func newService(tb testing.TB) *messagingtest.Server {
-	service := messagingtest.NewServer(tb)
-	service.AddEvents(values.Definitions()...)
-	return service
-}
-
-func bind(t *testing.T, opts ...messaging.Option) (*values.Events, *messagingtest.Server) {
-	service := newService(t)
-	events, err := values.Bind(t.Context(), service.Client(opts...))
+func bind(t *testing.T, definitions []messaging.Event) (*values.Events, *messagingtest.Server) {
+	service := messagingtest.NewServer(t)
+	service.AddEvents(definitions...)
+	events, err := values.Bind(t.Context(), service.Client())
 	require.NoError(t, err)
 	return events, service
 }
@@ -47,7 +42,7 @@ func payload(t *testing.T, p messaging.EventTriggerParams) string {
 }
 
 func TestValuesAreSentAsTheirTypesDemand(t *testing.T) {
-	events, service := bind(t)
+	events, service := bind(t, values.Definitions())
 	ann := values.To("ann@example.com")
 
 	assert.Equal(t, `{"at":"2030-05-01T09:00:00Z","list":["a","b"],"note":"","number":0,"text":"t"}`,
@@ -61,12 +56,16 @@ func TestValuesAreSentAsTheirTypesDemand(t *testing.T) {
 
 	_, err := events.Everything(t.Context(), ann, v)
 	require.NoError(t, err)
-	require.Len(t, service.Triggers(), 1)
+	_, err = events.Nothing(t.Context(), values.ToCustomer(messaging.CustomerParams{CustomerID: "4711"}), values.Nothing{})
+	require.NoError(t, err)
+	require.Len(t, service.Triggers(), 2)
 	assert.Empty(t, service.Triggers()[0].Skipped)
+	assert.Equal(t, "ann@example.com", service.Triggers()[0].Params.Email)
+	assert.Equal(t, "4711", service.Triggers()[1].Params.Customer.CustomerID)
 }
 
 func TestForgottenFieldIsReportedAndNothingIsSent(t *testing.T) {
-	events, service := bind(t)
+	events, service := bind(t, values.Definitions())
 
 	_, err := events.Everything(t.Context(), values.Recipient{}, values.Everything{})
 
@@ -88,35 +87,20 @@ func TestFieldStaysRequiredThatTheAccountNoLongerDemands(t *testing.T) {
 			event.Parameters[i].Required = false
 		}
 	}
-	service := messagingtest.NewServer(t)
-	service.AddEvents(definitions...)
-	events, err := values.Bind(t.Context(), service.Client())
-	require.NoError(t, err)
+	events, service := bind(t, definitions)
 	forgotten := complete
 	forgotten.Number = values.Number{}
 
-	_, err = events.Everything(t.Context(), values.To("ann@example.com"), forgotten)
+	_, err := events.Everything(t.Context(), values.To("ann@example.com"), forgotten)
 
 	assert.ErrorIs(t, err, messaging.ErrValidation)
 	assert.ErrorContains(t, err, "payload.number is required by the event")
 	assert.Empty(t, service.Triggers())
 }
 
-func TestRecipientIsACustomerOrAnAddress(t *testing.T) {
-	events, service := bind(t)
-	customer := messaging.CustomerParams{CustomerID: "4711"}
-	_, err := events.Nothing(t.Context(), values.ToCustomer(customer), values.Nothing{})
-	require.NoError(t, err)
-	_, err = events.Nothing(t.Context(), values.To("ann@example.com"), values.Nothing{})
-	require.NoError(t, err)
-	triggers := service.Triggers()
-	assert.Equal(t, "4711", triggers[0].Params.Customer.CustomerID)
-	assert.Equal(t, "ann@example.com", triggers[1].Params.Email)
-}
-
 func TestNumberIsSentWithEveryDigit(t *testing.T) {
 	type cents uint16
-	events, _ := bind(t)
+	events, _ := bind(t, values.Definitions())
 	for want, number := range map[string]values.Number{
 		"0":                    values.Int(0),
 		"-7":                   values.Int(int8(-7)),
@@ -155,10 +139,4 @@ func TestNumberSurvivesJSON(t *testing.T) {
 	_, err = json.Marshal(values.Decimal(""))
 	assert.Error(t, err, "it is not 0")
 	assert.Error(t, json.Unmarshal([]byte(`{"Number": true}`), &v))
-}
-
-func TestTextThatMayBeEmptyIsOptionalForTheClient(t *testing.T) {
-	events, _ := bind(t)
-	bound := events.EmptyTextParams(values.To("ann@example.com"), values.EmptyText{}).Definition
-	assert.Equal(t, []messaging.EventParameter{{Name: "note", Type: "text"}}, bound.Parameters)
 }
