@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "rewrite the texts in the scripts")
+var update = flag.Bool("update", false, "record the run in the README again")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"messaging": func() {
@@ -60,8 +60,7 @@ func startSandbox(ctx context.Context, args ...string) (*runningSandbox, error) 
 // too; see scripts_test.go for the others.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
-		UpdateScripts: *update,
+		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			ctx, cancel := context.WithCancel(context.Background())
 			sandbox, err := startSandbox(ctx, "--seed", "demo")
@@ -83,8 +82,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "refused": refused, "send": sendRequest, "masked": masked, "terminal": onTerminal, "golden": golden,
-			"confirmed": confirmed,
+			"exits": exits, "refused": refused, "send": sendRequest, "terminal": onTerminal, "confirmed": confirmed,
 		},
 	})
 }

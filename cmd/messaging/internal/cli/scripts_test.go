@@ -54,49 +54,6 @@ func sendRequest(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// masks hide what differs from run to run.
-var masks = []struct {
-	pattern *regexp.Regexp
-	mask    string
-}{
-	{regexp.MustCompile(`127\.0\.0\.1:\d+(#\w+)?`), "127.0.0.1:PORT"},
-	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "DIGEST"},
-	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{18}\b`), "UUID"},
-	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`), "TIME UTC"},
-	{regexp.MustCompile(`fingerprint [0-9a-f]{8}`), "fingerprint HASH"},
-	{regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`), ""},
-	{regexp.MustCompile(`took \S+`), "took 4ms"},
-	{regexp.MustCompile(`resolve [A-Z2-7]{10}`), "resolve ID"},
-	{regexp.MustCompile(`/\S*/script-\w+`), "$$WORK"},
-	{regexp.MustCompile(`\r`), ""},
-}
-
-func mask(text string) string {
-	for _, m := range masks {
-		if strings.Contains(text, "5eed0000") && m.mask == "UUID" {
-			continue
-		}
-		text = m.pattern.ReplaceAllString(text, m.mask)
-	}
-	return text
-}
-
-// masked copies the last stdout, stderr or terminal to a file, without what differs from run
-// to run: masked stderr FILE.
-func masked(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(mask(ts.ReadFile(args[0]))), 0o666))
-}
-
-// golden runs the program, and writes what it printed to a file: golden FILE CODE ARGS….
-func golden(ts *testscript.TestScript, _ bool, args []string) {
-	checkCode(ts, args[1], ts.Exec("messaging", args[2:]...))
-	text := mask(ts.ReadFile("stdout"))
-	if stderr := mask(ts.ReadFile("stderr")); stderr != "" {
-		text += "-- to stderr\n" + stderr
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
-}
-
 // onTerminal runs the program on a terminal, types TEXT when it asks, and writes what the
 // terminal shows to the file "terminal": terminal CODE TEXT ARGS….
 func onTerminal(ts *testscript.TestScript, _ bool, args []string) {
