@@ -85,7 +85,8 @@ func TestBindReportsEverythingThatDiffers(t *testing.T) {
 			find(events, "Service").Parameters[0].Required = true
 			return events
 		}, `event "Service": parameter "service" is now required; event "defs": parameter "ctx" is now "text", was "numeric"; ` +
-			`event "defs": parameter "e" is now "a\nb", was "numeric"; event "defs": parameter "values" is gone; event "defs": required parameter "a new one" is new; ` +
+			`event "defs": parameter "e" is now "a\nb", was "numeric"; ` +
+			`event "defs": parameter "values" is gone; event "defs": required parameter "a new one" is new; ` +
 			`event "defs": required parameter "new" is new`, messaging.ErrEventDiffers},
 		{"missing", func(events []messaging.Event) []messaging.Event {
 			return slices.DeleteFunc(events, func(e messaging.Event) bool { return e.Name == "Range" || e.Name == "any" })
