@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,47 +171,42 @@ func TestStoreDoesNotRestartItsNumbersAfterAClear(t *testing.T) {
 }
 
 func TestWaitFindsTheFirstMatchAfterANumber(t *testing.T) {
-	for name, test := range map[string]struct {
-		query       string
-		after, want int // 0 if the time is over
-		clear       bool
-	}{
-		"what has arrived before":     {"", 2, 3, false},
-		"what arrives later":          {"status:422", 1, 5, false},
-		"a number that is far away":   {"", 5, 6, false},
-		"a number that never arrives": {"", 1000, 0, false},
-		"nothing matches":             {"status:422", 6, 0, false},
-		"a clear":                     {"", 3, 4, true},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := filled(100, 3)
+	synctest.Test(t, func(t *testing.T) {
+		s := filled(100, 3)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var all sync.WaitGroup
+		for name, test := range map[string]struct {
+			query       string
+			after, want int // 0 if the time is over
+		}{
+			"what has arrived before":     {"", 2, 3},
+			"what arrives later":          {"status:422", 1, 5},
+			"what comes after a clear":    {"", 3, 4},
+			"a number that is far away":   {"", 5, 6},
+			"a number that never arrives": {"", 1000, 0},
+			"nothing matches":             {"status:422", 6, 0},
+		} {
 			query, err := history.Parse(test.query)
 			require.NoError(t, err)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			go func() {
-				for number := 4; number <= 6; number++ {
-					time.Sleep(time.Second)
-					if test.clear {
-						s.Clear()
-					}
-					e := exchange(number)
-					if number > 4 {
-						e.Status = 422
-					}
-					s.Add(e)
-				}
-			}()
-			found := 0
-			err = s.Wait(ctx, query, test.after, func(e *history.Entry) bool {
-				found = e.Number
-				return false
+			all.Go(func() {
+				found := 0
+				err := s.Wait(ctx, query, test.after, func(e *history.Entry) bool { found = e.Number; return false })
+				assert.Equal(t, test.want == 0, errors.Is(err, context.DeadlineExceeded), name)
+				assert.Equal(t, test.want, found, name)
 			})
-			assert.Equal(t, test.want == 0, errors.Is(err, context.DeadlineExceeded), name)
-			assert.Equal(t, test.want, found, name)
-			time.Sleep(time.Minute) // until all are added
-		})
-	}
+		}
+		for number := 4; number <= 6; number++ {
+			synctest.Wait()
+			s.Clear()
+			e := exchange(number)
+			if number > 4 {
+				e.Status = 422
+			}
+			s.Add(e)
+		}
+		all.Wait()
+	})
 }
 
 func TestQueryTerms(t *testing.T) {

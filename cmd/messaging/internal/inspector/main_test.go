@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -183,6 +184,16 @@ func withMessage(message string) string {
 	return broadcastOf(`"<p>Hi {{name}}, <a href=\"https://acme.test\">look</a></p>"`, string(must(json.Marshal(message))))
 }
 
+// pushTo returns a broadcast to customers with consecutive numbers.
+func pushTo(first, n int) string {
+	customers := make([]string, n)
+	for i := range customers {
+		customers[i] = fmt.Sprintf(`{"email":"c%d@x.test"}`, first+i)
+	}
+	return `{"subject":"s","message":"m","schedule_type":"send-now","recipients":{"type":"customer","customers":[` +
+		strings.Join(customers, ",") + `]}}`
+}
+
 // header sets headers of a request.
 func header(pairs ...string) func(*http.Request) {
 	return func(r *http.Request) {
@@ -190,6 +201,15 @@ func header(pairs ...string) func(*http.Request) {
 			r.Header.Set(pairs[i], pairs[i+1])
 		}
 	}
+}
+
+// largeEmail is a broadcast of more than 3 MiB.
+func largeEmail() string {
+	var message strings.Builder
+	for i := 0; message.Len() < 3<<20; i++ {
+		fmt.Fprintf(&message, `<p>Hi {{name}}, <a href="https://acme.test/%d">look <b>here</b></a><img src="/%d.gif"></p>`, i, i)
+	}
+	return withMessage(message.String())
 }
 
 func must[T any](value T, err error) T {

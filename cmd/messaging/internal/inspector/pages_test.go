@@ -2,6 +2,7 @@ package inspector_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -57,10 +58,12 @@ func (f *fixture) steps(steps []string) {
 
 // shows holds that a page has texts. What begins with "~" is a regular expression, with "!" is not
 // there, with "1×" or another number is there as often; "@" before all of that reads the page
-// without its escapes.
+// without its escapes. A text such as "<1000" limits the bytes of the page.
 func (f *fixture) shows(path string, texts ...string) {
 	f.t.Helper()
-	page := f.get(path).Body
+	got := f.ask("GET", path, "", frame)
+	page := got.Body
+	assert.Less(f.t, len(page), 2<<20, path)
 	assert.NotContains(f.t, page, "ZgotmplZ", path)
 	assert.True(f.t, utf8.ValidString(page), path)
 	assert.True(f.t, !strings.HasPrefix(path, "/api/") || json.Valid([]byte(page)), path)
@@ -72,6 +75,9 @@ func (f *fixture) shows(path string, texts ...string) {
 		before, rest, _ := strings.Cut(text, "×")
 		if count, err := strconv.Atoi(before); err == nil {
 			assert.Equal(f.t, count, strings.Count(page, rest), "%s: %s", path, text)
+		} else if limit, err := strconv.Atoi(strings.TrimPrefix(text, "<")); err == nil {
+			assert.Less(f.t, len(page), limit, path)
+			assert.Equal(f.t, 200, got.Status, path)
 		} else if absent, ok := strings.CutPrefix(text, "!"); ok {
 			assert.NotContains(f.t, page, absent, path)
 		} else if pattern, ok := strings.CutPrefix(text, "~"); ok {
@@ -103,6 +109,7 @@ const (
 	repeated     = `data-tab="replay"`
 	noDeletion   = `!class="line del"`
 	noAddition   = `!class="line add"`
+	small        = "<2097152"
 	nothingDone  = "The request was refused, and nothing was done."
 )
 
@@ -116,6 +123,12 @@ func deleted(text string) string { return `@~<span class="line del">−\s*` + re
 func added(text string) string   { return `@~<span class="line add">\+\s*` + regexp.QuoteMeta(text) }
 
 func TestPages(t *testing.T) {
+	large := largeEmail()
+	require.Greater(t, len(large), 3<<20)
+	var devices strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&devices, `,{"device_type":"ios","device_token":"token-%d"}`, i)
+	}
 	for name, test := range map[string]struct {
 		steps []string
 		shown shown
@@ -149,7 +162,7 @@ func TestPages(t *testing.T) {
 		}},
 		"an empty history shows how to send": {nil, shown{
 			"/?q=has:skipped":  {"Send something here", "!Nothing matches"},
-			"/":                {`!id="overview"`, "!data-outage", `<option value="has:skipped">`, `<option value="event:">`},
+			"/":                {`!id="overview"`, "!data-outage", "<noscript>not live", `<option value="has:skipped">`, `<option value="event:">`},
 			"/events?q=no":     {"!<article>", `!<option value="has:skipped">`},
 			"/events":          {`<main id="main" class="panes">`, `1×aria-current="true"`}, // the first one is beside the list
 			"/customers?q=ada": {`Matches for <bdi>ada</bdi></span><a href="/customers">Clear</a>`},
@@ -344,6 +357,19 @@ func TestPages(t *testing.T) {
 			`POST /v1/events {"name":"one\ntwothree","z":[],"y":{},"x":1.50,"w":null}`}, shown{
 			"/requests/2?tab=diff": {"!\u202e", "&#34;w&#34;: null<", "&#34;x&#34;: 1.50<", "&#34;y&#34;: {}<", "&#34;z&#34;: []<",
 				"&#34;name&#34;: &#34;one<", "  two"}}},
+		"pages of a large email are small": {[]string{"email " + large, "email " + strings.Replace(large, "news@acme.test", "nobody", 1),
+			"email " + large}, shown{"/": {small}, "/requests/1": {small}, "/requests/1?tab=source": {small}, "/requests/1?tab=check": {small},
+			"/requests/1?tab=text": {small, "Only its first 256 kB are read here"}, "/requests/1?tab=audience": {small},
+			"/requests/1?tab=exchange": {small}, "/requests/3?tab=diff": {small}, "/requests/1?tab=copy": {small},
+			"/requests/2": {small}, "/requests/2?tab=copy": {small}, "/preview/1": {small}}},
+		"a customer with many devices": {[]string{`push {"subject":"s","message":"m","schedule_type":"send-now","recipients":` +
+			`{"type":"customer","customers":[{"customer_id":"1","devices":[` + devices.String()[1:] + `]}]}}`}, shown{
+			"/customers/25": {"<100000", "19,500 more devices not shown"}}},
+		"many problems": {[]string{`push {"recipients":[` + strings.Repeat("0,", 5000) + `0]}`}, shown{
+			"/api/requests": {"<10000", `"…":["`}}},
+		"a deep value": {[]string{"POST /v1/events " + invalidEvent, `trigger {"event_id":"nope","payload":{"email":"a@b.test","order":` +
+			strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}}`}, shown{
+			"/requests/2?tab=exchange": {"<56000"}, "/requests/2?tab=diff&with=1": {"<56000"}}},
 		"pages say that there is an outage": {[]string{"outage 1h"}, shown{
 			"/": {`~data-outage="[^"]+" .*<span role="status">outage</span>`}, "/faults": {"Outage until",
 				"None is active: after the outage, every request is served.", "!None is active: every request is served."}}},
