@@ -39,6 +39,7 @@ type fixture struct {
 	t       testing.TB
 	box     *sandbox.Sandbox
 	ui, api string
+	key     string // of the service
 	client  *http.Client
 }
 
@@ -65,19 +66,24 @@ func start(t testing.TB, change ...func(*sandbox.Config, *inspector.Config)) *fi
 	server := inspector.Server(ctx, pages)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ui) }()
-	transport := &http.Transport{}
-	f := &fixture{t: t, box: box, ui: "http://" + ui.Addr().String(), api: "http://" + api.Addr().String(),
-		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		}}}
+	f := &fixture{t: t, box: box, ui: "http://" + ui.Addr().String(), api: "http://" + api.Addr().String(), key: testKey, client: newClient(t)}
 	t.Cleanup(func() {
 		cancel()
-		transport.CloseIdleConnections()
+		f.client.CloseIdleConnections()
 		require.NoError(t, server.Close())
 		require.ErrorIs(t, <-served, http.ErrServerClosed)
 		box.Close()
 	})
 	return f
+}
+
+// newClient returns a client that follows no redirect and keeps the connections of a load.
+func newClient(t testing.TB) *http.Client {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	t.Cleanup(client.CloseIdleConnections)
+	return client
 }
 
 // reply is a response that was read completely. Its status is 0 if there was none.
@@ -141,7 +147,7 @@ func (f *fixture) read() int { return f.send("GET", "/v1/events", "") }
 // send sends a request with the key to the service, and returns its status.
 func (f *fixture) send(method, path, body string) int {
 	f.t.Helper()
-	return f.sendWith(http.Header{"X-Authorization": {testKey}}, method, path, body)
+	return f.sendWith(http.Header{"X-Authorization": {f.key}}, method, path, body)
 }
 
 // sendWith sends a request with some headers.
