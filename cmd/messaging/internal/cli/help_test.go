@@ -108,23 +108,18 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 	}
 }
 
-func TestAFieldThatIsNotThereIsRefusedBeforeAnythingIsDone(t *testing.T) {
-	s := &settings{stdout: &output.Stdout{Writer: io.Discard}}
-	root := newRoot(s)
-	s.output.JSON = "no_such_field"
-	walk(root, func(cmd *cobra.Command) {
-		err := s.begin(cmd, nil)
-		assert.Equal(t, exit.Usage, exit.CodeOf(err), cmd.CommandPath())
-		assert.ErrorContains(t, err, "no_such_field", cmd.CommandPath())
-	})
-}
-
-func TestAnEmptyFlagIsRefusedByEveryCommand(t *testing.T) {
+func TestAnEmptyFlagAndAFieldThatIsNotThereAreRefusedByEveryCommand(t *testing.T) {
 	s := &settings{stdout: &output.Stdout{Writer: io.Discard}}
 	walk(newRoot(s), func(cmd *cobra.Command) {
-		cmd.Root().PersistentFlags().Lookup("profile").Changed = false // by the command before
-		require.NoError(t, cmd.ParseFlags([]string{"--profile", " "}))
-		assert.ErrorContains(t, s.begin(cmd, nil), "--profile is empty; is a variable not set?", cmd.CommandPath())
+		profile := cmd.Root().PersistentFlags().Lookup("profile")
+		for flag, want := range map[string]string{"--json=no_such_field": "no_such_field",
+			"--profile= ": "--profile is empty; is a variable not set?"} {
+			profile.Changed, s.profile, s.output.JSON = false, "", "" // by what was before
+			require.NoError(t, cmd.ParseFlags([]string{flag}))
+			err := s.begin(cmd, nil)
+			assert.Equal(t, exit.Usage, exit.CodeOf(err), cmd.CommandPath())
+			assert.ErrorContains(t, err, want, cmd.CommandPath())
+		}
 	})
 }
 

@@ -33,8 +33,10 @@ func TestAKeyThatDiffersInCaseIsUnknownAtEveryLevel(t *testing.T) {
 			`device_token`,
 		`{"nickname": "a"}`: `line 1: unknown field "nickname"; must be customer_id, email, first_name, last_name, phone_no or devices`,
 		`{"email": 1}`:      `line 1: email must be a string`,
-		`[]`:                `line 1: the JSON must be an object`,
-		" null\n":           `it is null, and holds nothing`,
+		"{\"devices\": [\n{\"device_type\": 1}]}": `line 2: devices.device_type must be a string`,
+		``:        `line 1: unexpected end of JSON input`,
+		`[]`:      `line 1: the JSON must be an object`,
+		" null\n": `it is null, and holds nothing`,
 	} {
 		assert.EqualError(t, strictjson.Decode([]byte(data), new(messaging.CustomerParams)), want, data)
 	}
