@@ -2,13 +2,13 @@ package inspector_test
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -187,7 +187,7 @@ func broadcastOf(oldAndNew ...string) string {
 
 // withMessage returns a broadcast by email with a message.
 func withMessage(message string) string {
-	return broadcastOf(`"<p>Hi {{name}}, <a href=\"https://acme.test\">look</a></p>"`, string(must(json.Marshal(message))))
+	return broadcastOf(`"<p>Hi {{name}}, <a href=\"https://acme.test\">look</a></p>"`, strconv.Quote(message))
 }
 
 // pushTo returns a broadcast to customers with consecutive numbers.
@@ -216,11 +216,4 @@ func largeEmail() string {
 		fmt.Fprintf(&message, `<p>Hi {{name}}, <a href="https://acme.test/%d">look <b>here</b></a><img src="/%d.gif"></p>`, i, i)
 	}
 	return withMessage(message.String())
-}
-
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }

@@ -89,8 +89,6 @@ func (f *fixture) shows(path string, texts ...string) {
 // shown are texts of pages, by path.
 type shown map[string][]string
 
-func without(body, old string) string { return strings.Replace(body, old, "", 1) }
-
 const (
 	invalidEvent = `{"name":"n"}`
 	validEvent   = `{"name":"n","description":"d","parameters":[]}`

@@ -16,20 +16,12 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
-// silent is a listener to which nobody connects.
-type silent chan struct{}
-
-func (s silent) Accept() (net.Conn, error) {
-	<-s
-	return nil, net.ErrClosed
-}
-
-func (s silent) Close() error   { close(s); return nil }
-func (s silent) Addr() net.Addr { return &net.TCPAddr{Port: 1} }
-
 func TestStreamSendsHeartbeatsAndEndsWithTheServer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close()) // nobody connects
 	synctest.Test(t, func(t *testing.T) {
-		box, err := sandbox.Start(sandbox.Config{Listener: make(silent), Wrap: func(h http.Handler) http.Handler { return h }, Keep: 1})
+		box, err := sandbox.Start(sandbox.Config{Listener: listener, Wrap: func(h http.Handler) http.Handler { return h }, Keep: 1})
 		require.NoError(t, err)
 		defer box.Close()
 		ending, end := context.WithTimeout(t.Context(), 50*time.Second)
