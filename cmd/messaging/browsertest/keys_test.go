@@ -23,50 +23,34 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	sendSome(t, b)
 	p := openTab(t, b.ui, 1280, "light")
-	p.press("j")
-	p.until(at("/requests/14"))
+	p.press("j", at("/requests/14"))
 	for number := 13; number >= 10; number-- {
 		p.press("j")
 		p.until(at(fmt.Sprintf("/requests/%d", number)) +
 			fmt.Sprintf(` && document.querySelector(".row[aria-current]").dataset.number === "%d"`, number))
 	}
 	p.until(`document.querySelector("#detail h1").textContent === "We have moved"`)
-	p.press("Enter") // into the request: the tab key need not pass a hundred rows
-	p.until(`document.activeElement.id === "detail"`)
-	p.press("k")
-	p.until(at("/requests/11"))
-	p.press("]")
-	p.until(at("/requests/11?tab=exchange"))
-	p.press("j")
-	p.until(at("/requests/10?tab=exchange") + ` && document.querySelector(".tabs [aria-current]").dataset.tab === "exchange"`)
+	p.press("Enter", `document.activeElement.id === "detail"`) // into the request: the tab key need not pass a hundred rows
+	p.press("k", at("/requests/11"))
+	p.press("]", at("/requests/11?tab=exchange"))
+	p.press("j", at("/requests/10?tab=exchange")+` && document.querySelector(".tabs [aria-current]").dataset.tab === "exchange"`)
 	for _, tab := range []string{"diff", "copy", "replay"} {
-		p.press("]")
-		p.until(at("/requests/10?tab="+tab) + ` && document.querySelector(".actions [aria-current]")?.dataset.tab === "` + tab + `"`)
+		p.press("]", at("/requests/10?tab="+tab)+` && document.querySelector(".actions [aria-current]")?.dataset.tab === "`+tab+`"`)
 	}
-	p.press("Escape") // leads to the request, and not to the list
-	p.until(at("/requests/10?tab=preview"))
-	p.press("]")
-	p.until(at("/requests/10?tab=source"))
-	p.press("[")
-	p.until(at("/requests/10?tab=preview"))
-	p.press("d")
-	p.until(at("/requests/10?tab=diff"))
+	p.press("Escape", at("/requests/10?tab=preview")) // leads to the request, and not to the list
+	p.press("]", at("/requests/10?tab=source"))
+	p.press("[", at("/requests/10?tab=preview"))
+	p.press("d", at("/requests/10?tab=diff"))
 
-	p.press("/")
-	p.until(`document.activeElement.name === "q"`)
+	p.press("/", `document.activeElement.name === "q"`)
 	p.do(chromedp.KeyEvent("has:skipped"))
-	p.press("Enter")
-	p.until(at("/?q=has%3Askipped") + ` && ` + rowCount + ` === 1`)
-	p.press("j")
-	p.until(at("/requests/9?q=has%3Askipped"))
+	p.press("Enter", at("/?q=has%3Askipped")+` && `+rowCount+` === 1`)
+	p.press("j", at("/requests/9?q=has%3Askipped"))
 	p.until(`document.querySelector("tr.skipped").textContent.includes("21.11.2026")`)
-	p.press("Escape")
-	p.until(at("/?q=has%3Askipped") + ` && document.activeElement.dataset.number === "9" && !document.querySelector(".has-detail")`)
-	p.press("Escape")
-	p.until(at("/") + ` && ` + rowCount + ` > 1`)
+	p.press("Escape", at("/?q=has%3Askipped")+` && document.activeElement.dataset.number === "9" && !document.querySelector(".has-detail")`)
+	p.press("Escape", at("/")+` && `+rowCount+` > 1`)
 
-	p.press("f")
-	p.until(at("/faults"))
+	p.press("f", at("/faults"))
 	p.do(chromedp.Focus(chromedp.CSS(`[name=preset]`)))
 	p.press("Enter")
 	p.until(at("/faults") + ` && document.querySelectorAll("#live-part tbody tr").length === 1 &&
@@ -74,19 +58,14 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	assert.Zero(t, b.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z")), "the response is lost")
 	p.until(`document.querySelector("#live-part").textContent.includes("every request is served")`)
 
-	p.press("r")
-	p.until(`document.querySelector("#reset").open && document.activeElement.textContent === "Cancel"`)
+	p.press("r", `document.querySelector("#reset").open && document.activeElement.textContent === "Cancel"`)
 	for _, cancel := range []string{"Escape", "Enter"} {
-		p.press(cancel)
-		p.until(`!document.querySelector("#reset").open`)
-		p.press("r")
-		p.until(`document.activeElement.textContent === "Cancel"`)
+		p.press(cancel, `!document.querySelector("#reset").open`)
+		p.press("r", `document.activeElement.textContent === "Cancel"`)
 	}
 	p.do(chromedp.Focus(chromedp.CSS(`#reset [value=history]`)))
-	p.press("Enter")
-	p.until(at("/") + ` && ` + rowCount + ` === 0`)
-	p.press("?")
-	p.until(at("/help"))
+	p.press("Enter", at("/")+` && `+rowCount+` === 0`)
+	p.press("?", at("/help"))
 	p.requireNoErrors("^$") // such as what the policy of the page blocks
 }
 
@@ -127,8 +106,7 @@ func TestTheSettingsOfABrowserStay(t *testing.T) {
 	p.show(b.ui + "/help")
 	p.is(`!document.querySelector("#shortcuts").checked`)
 	p.click("#shortcuts")
-	p.press("f")
-	p.until(`location.pathname === "/faults"`)
+	p.press("f", `location.pathname === "/faults"`)
 }
 
 // TestEveryWayBackLeadsToTheRow leaves a detail by its link, by a key and by the button of
@@ -150,12 +128,10 @@ func TestEveryWayBackLeadsToTheRow(t *testing.T) {
 		eval[bool](p, `(document.querySelector(".row[data-number='9']").scrollIntoView({ block: "center" }), true)`)
 		top, entries := eval[float64](p, `scrollY`), eval[int](p, `history.length`)
 		assert.Positive(t, top)
-		p.click(`.row[data-number="9"]`)
-		p.until(detailIsShown + ` && document.activeElement.id === "detail"`)
+		p.click(`.row[data-number="9"]`, detailIsShown+` && document.activeElement.id === "detail"`)
 		p.is(`document.querySelector(".back").getBoundingClientRect().top >= 0`)
 		if test.way != "browser" { // which shows the views one by one
-			p.click(`[data-tab=exchange]`)
-			p.until(`location.search === "?tab=exchange"`)
+			p.click(`[data-tab=exchange]`, `location.search === "?tab=exchange"`)
 			entries++
 		}
 		ways[test.way](p)
@@ -165,12 +141,10 @@ func TestEveryWayBackLeadsToTheRow(t *testing.T) {
 		p.close()
 	}
 	p := openTab(t, b.ui+"/requests/9?q=to:example.com", 390, "light")
-	p.click(`[data-step="1"]`)
-	p.until(`location.pathname === "/requests/8" && ` + detailIsShown)
+	p.click(`[data-step="1"]`, `location.pathname === "/requests/8" && `+detailIsShown)
 	p.press("Escape")
 	p.until(listIsShown + ` && location.pathname + location.search === "/?q=to%3Aexample.com" ` +
 		`&& document.activeElement.dataset.number === "8"`)
 	p.show(b.ui + "/customers/3")
-	p.click(".back")
-	p.until(listIsShown + ` && location.pathname === "/customers" && document.activeElement.pathname === "/customers/3"`)
+	p.click(".back", listIsShown+` && location.pathname === "/customers" && document.activeElement.pathname === "/customers/3"`)
 }

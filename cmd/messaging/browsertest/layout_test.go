@@ -150,8 +150,7 @@ func TestTabsAndSectionsStayWhereTheyAre(t *testing.T) {
 		p.show(b.ui + "/requests/1")
 		before := eval[string](p, places)
 		for _, tab := range []string{"source", "check", "exchange", "copy"} {
-			p.click("[data-tab=" + tab + "]")
-			p.until(`document.querySelector("[data-tab=` + tab + `][aria-current]")`)
+			p.click("[data-tab="+tab+"]", `document.querySelector("[data-tab=`+tab+`][aria-current]")`)
 			assert.Equal(t, before, eval[string](p, places), "%s at %d px", tab, width)
 		}
 	}

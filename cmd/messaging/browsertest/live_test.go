@@ -88,8 +88,7 @@ func TestRowsAppear(t *testing.T) {
 	p.until(`document.querySelector("#overview li:has(a)")?.textContent.includes("A value was skipped")`)
 	phone.until(`document.querySelector("#glance summary").textContent === "1 worth a look"`)
 	phone.click("#glance summary")
-	phone.click("#glance li a")
-	phone.until(`location.search === "?q=has%3Askipped" && ` + firstRow + ` === "2"`)
+	phone.click("#glance li a", `location.search === "?q=has%3Askipped" && `+firstRow+` === "2"`)
 	p.do(chromedp.Click(chromedp.CSS("#overview li a")))
 	p.until(`location.href === "` + b.ui + `/?q=has%3Askipped" && ` + firstRow + ` === "2"`)
 
@@ -198,16 +197,13 @@ func TestTheFaultsPageIsLiveAndFitsTheKind(t *testing.T) {
 	p.until(`document.querySelector("[data-count=faults]").textContent === "1"`)
 	p.click(".rules button")
 	p.until(isLive + ` && location.hash && document.querySelector("#live-part").textContent.includes("every request is served")`)
-	choose := func(selector, value string) {
-		eval[bool](p, fmt.Sprintf(`(() => { const field = document.querySelector(%q); field.value = %q;
-			return field.dispatchEvent(new Event("change", { bubbles: true })) })()`, selector, value))
-	}
-	hidden := `[...document.querySelectorAll(".rule [data-kinds]")].filter(l => l.hidden).map(l => l.textContent.split(" ")[0]).join()`
+	const hidden = `[...document.querySelectorAll(".rule [data-kinds]")].filter(l => l.hidden).map(l => l.textContent.split(" ")[0]).join()`
 	assert.Equal(t, "Status,After,Body", eval[string](p, hidden))
-	choose(".rule [name=kind]", "slow")
-	assert.Equal(t, "Status,Body", eval[string](p, hidden))
-	choose(".rule [name=kind]", "status")
-	assert.Equal(t, "After", eval[string](p, hidden))
+	for _, choice := range []struct{ kind, hidden string }{{"slow", "Status,Body"}, {"status", "After"}} {
+		eval[bool](p, fmt.Sprintf(`((field) => { field.value = %q; return field.dispatchEvent(new Event("change", { bubbles: true })) })(
+			document.querySelector(".rule [name=kind]"))`, choice.kind))
+		assert.Equal(t, choice.hidden, eval[string](p, hidden))
+	}
 	p.is(`document.querySelector(".rule [name=after]").disabled`)
 }
 
@@ -219,10 +215,8 @@ func TestPageUnderAnotherNameIsLiveAndHasKeys(t *testing.T) {
 	b.send("GET", "/v1/events", "")
 	p.until(rowCount + ` === 1`)
 	p.click(".setup summary")
-	p.click(".setup [data-copy]")
-	p.until(`getSelection().toString().includes("MESSAGING_BASE_URL")`)
-	p.press("?")
-	p.until(`location.pathname === "/help"`)
+	p.click(".setup [data-copy]", `getSelection().toString().includes("MESSAGING_BASE_URL")`)
+	p.press("?", `location.pathname === "/help"`)
 	p.requireNoErrors("Cross-Origin-Opener-Policy header has been ignored") // without HTTPS, it holds on loopback hosts alone
 }
 
@@ -243,6 +237,5 @@ func TestAWrongTokenIsReported(t *testing.T) {
 		p.requireNoFindings(script, fmt.Sprintf("login, %d px, %s", width, scheme))
 	}
 	p.do(chromedp.KeyEvent(token))
-	p.press("Enter")
-	p.until(isLive + ` && location.pathname === "/help"`)
+	p.press("Enter", isLive+` && location.pathname === "/help"`)
 }

@@ -251,17 +251,19 @@ func eval[T any](p *tab, expression string) T {
 	return value
 }
 
-// until waits until an expression is true in the page, also across pages.
-func (p *tab) until(expression string) {
+// until waits until expressions are true in the page, one after the other, also across pages.
+func (p *tab) until(expressions ...string) {
 	p.t.Helper()
-	require.Eventually(p.t, func() bool {
-		value, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
-		return err == nil && value // the page may be about to change
-	}, patience, 5*time.Millisecond, expression)
+	for _, expression := range expressions {
+		require.Eventually(p.t, func() bool {
+			value, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+			return err == nil && value // the page may be about to change
+		}, patience, 5*time.Millisecond, expression)
+	}
 }
 
-// press presses a key that is a command, and types nothing.
-func (p *tab) press(key string) {
+// press presses a key that is a command, and types nothing. It waits until expressions are true.
+func (p *tab) press(key string, until ...string) {
 	p.t.Helper()
 	code := map[string]int64{"Enter": 13, "Escape": 27}[key]
 	event := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: key, WindowsVirtualKeyCode: code}
@@ -272,13 +274,15 @@ func (p *tab) press(key string) {
 		_, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, event)
 		require.NoError(p.t, err)
 	}
+	p.until(until...)
 }
 
-// click clicks on an element.
-func (p *tab) click(selector string) {
+// click clicks on an element, and waits until expressions are true.
+func (p *tab) click(selector string, until ...string) {
 	p.t.Helper()
 	p.until(fmt.Sprintf(`document.readyState === "complete" && document.querySelector(%q)`, selector))
 	eval[bool](p, fmt.Sprintf(`(document.querySelector(%q).click(), true)`, selector))
+	p.until(until...)
 }
 
 // requireNoErrors requires that the page wrote no other errors to the console than those that match.

@@ -84,10 +84,9 @@ func TestPreviewOfAHostileEmailReachesNobody(t *testing.T) {
 	// a link, a button, a link in a picture, and links whose address an animation sets
 	for _, dy := range []float64{160, 210, 260, 310, 360, 410} {
 		require.Equal(t, color.RGBA{255, 220, 0, 255}, frameColor(p, 300, dy))
-		p.do(chromedp.MouseClickXY(x+300, y+dy))
-		p.do(chromedp.MouseClickXY(x+300, y+dy, chromedp.ButtonMiddle))
-		p.do(chromedp.MouseClickXY(x+300, y+dy, chromedp.ButtonModifiers(chromedp.ModifierCtrl)))
-		p.do(chromedp.MouseClickXY(x+300, y+dy, chromedp.ButtonModifiers(chromedp.ModifierShift)))
+		p.do(chromedp.MouseClickXY(x+300, y+dy), chromedp.MouseClickXY(x+300, y+dy, chromedp.ButtonMiddle),
+			chromedp.MouseClickXY(x+300, y+dy, chromedp.ButtonModifiers(chromedp.ModifierCtrl)),
+			chromedp.MouseClickXY(x+300, y+dy, chromedp.ButtonModifiers(chromedp.ModifierShift)))
 	}
 	require.Equal(t, color.RGBA{255, 220, 0, 255}, frameColor(p, 300, 160), "the email is still there")
 	for _, tab := range []string{"source", "text", "exchange"} {
