@@ -6,11 +6,9 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -76,7 +74,6 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SERVICE_KEY", sandbox.variables["MESSAGING_API_KEY"])
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
-			env.Setenv("FREE_PORT", freePort(t))
 			env.Setenv("API_PORT", sandbox.variables["MESSAGING_BASE_URL"][len("http://127.0.0.1:"):])
 			env.Setenv("UI_PORT", sandbox.variables["MESSAGING_SANDBOX_URL"][len("http://127.0.0.1:"):])
 			return nil
@@ -85,14 +82,6 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "refused": refused, "send": sendRequest, "terminal": onTerminal, "confirmed": confirmed,
 		},
 	})
-}
-
-// freePort returns a port on which nobody listens.
-func freePort(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 }
 
 func TestSandboxEndsWithItsContext(t *testing.T) {

@@ -126,7 +126,9 @@ func TestAnEmptyFlagAndAFieldThatIsNotThereAreRefusedByEveryCommand(t *testing.T
 func TestReadmeHasTheExitCodesOfTheHelp(t *testing.T) {
 	table := "| code | meaning |\n|---|---|\n"
 	stdout, _, _ := invoke(t, "help", "exit-codes")
+	assert.Len(t, exit.Meanings, 13)
 	for _, m := range exit.Meanings {
+		assert.NotEmpty(t, m.Code.String(), m.Text)
 		table += fmt.Sprintf("| %d | %s |\n", m.Code, m.Text)
 		assert.Contains(t, stdout, fmt.Sprintf("  %3d  %s\n", m.Code, m.Text))
 	}

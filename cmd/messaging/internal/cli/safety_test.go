@@ -95,16 +95,12 @@ func (o *operator) requireBroadcasts(want int) {
 	require.Equal(o.t, want, strings.Count(list, `"kind":`), list)
 }
 
+// get asks the inspector.
 func (o *operator) get(path string) string {
-	return o.control("GET", path, nil)
-}
-
-// control calls the inspector.
-func (o *operator) control(method, path string, body any) string {
 	o.t.Helper()
 	box, err := profile.Find(o.sandbox.variables["MESSAGING_SANDBOX_URL"])
 	require.NoError(o.t, err)
-	found, err := box.Call(o.t.Context(), method, path, body)
+	found, err := box.Call(o.t.Context(), "GET", path, nil)
 	require.NoError(o.t, err)
 	return string(found)
 }
@@ -412,7 +408,7 @@ func TestPlanAndQuestionAreOnTheTerminalIfStderrIsAFile(t *testing.T) {
 	o.answer(s, "n", 2)
 }
 
-func TestATerminalShowsColorsAndProgress(t *testing.T) {
+func TestATerminalShowsColors(t *testing.T) {
 	o := newOperator(t)
 	for _, noColor := range []string{"", "1"} {
 		s := o.started([]string{"NO_COLOR=" + noColor}, "messaging", sale...)
@@ -420,20 +416,6 @@ func TestATerminalShowsColorsAndProgress(t *testing.T) {
 		assert.Equal(t, noColor == "", strings.Contains(s.text(), "\x1b[1m"))
 		o.answer(s, "n", 2)
 	}
-
-	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\ngrace@example.com,A-2,1\nalan@example.com,A-3,1\n")
-	o.confirmed(refundsOf("orders.csv", "o.db")...)
-	o.must("outbox", "pause", "--ledger", "o.db")
-	run := []string{"-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty", "--in-flight", "1"}
-	s := o.started(nil, "messaging", run...)
-	o.requireExit(s, 7)
-	assert.NotContains(t, s.text(), "/s", "there is no progress if nothing was sent")
-	o.must("outbox", "resume", "--ledger", "o.db", "--expect", "3")
-	o.must("sandbox", "fault", "slow", "--after", "300ms", "--count", "0", "--op", "trigger event")
-	s = o.started(nil, "messaging", run...)
-	o.requireExit(s, 0)
-	assert.Regexp(t, `\r1/3 · \d+/s · ETA \ds · 1 accepted *\r`, s.text(), "in place")
-	o.must("sandbox", "reset", "faults")
 }
 
 // mistakes are ends of command lines with an unset variable or a forgotten flag.

@@ -55,16 +55,20 @@ func sendRequest(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // onTerminal runs the program on a terminal, types TEXT when it asks, and writes what the
-// terminal shows to the file "terminal": terminal CODE TEXT ARGS….
+// terminal shows to the file "terminal": terminal CODE TEXT ARGS…. If MEANWHILE is set, a
+// shell runs that before the answer.
 func onTerminal(ts *testscript.TestScript, _ bool, args []string) {
 	var env []string
 	for _, name := range []string{"MESSAGING_BASE_URL", "MESSAGING_API_KEY", "MESSAGING_SANDBOX_URL",
-		"XDG_CONFIG_HOME", "XDG_STATE_HOME", "SERVICE_KEY", "COLUMNS"} {
+		"XDG_CONFIG_HOME", "XDG_STATE_HOME", "SERVICE_KEY", "COLUMNS", "TMPDIR"} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
 	s, err := startSession(ts.MkAbs("."), env, "messaging", args[2:]...)
 	ts.Check(err)
 	if s.expect("[y/N] ", " to confirm: ") {
+		if line := ts.Getenv("MEANWHILE"); line != "" {
+			ts.Check(ts.Exec("sh", "-c", line))
+		}
 		text := args[1]
 		if text != "^C" { // a line after an interrupt could be read before it
 			text += "\n"

@@ -91,11 +91,3 @@ func TestCodesOfSeveralErrorsAreTheMostUrgent(t *testing.T) {
 		assert.Equal(t, order[i], exit.CodeOf(joined))
 	}
 }
-
-func TestCodesAllHaveANameAndAMeaning(t *testing.T) {
-	for _, m := range exit.Meanings {
-		assert.NotEmpty(t, m.Code.String(), int(m.Code))
-		assert.NotEmpty(t, m.Text)
-	}
-	assert.Len(t, exit.Meanings, 13)
-}

@@ -90,10 +90,14 @@ func TestErrorsShowHiddenCharacters(t *testing.T) {
 	assert.Equal(t, "messaging: a\\u001b]0;x\\u0007\nb\n", stderr.String())
 }
 
-func TestProgressShowsHowFarARunIs(t *testing.T) {
-	progress := New(Flags{Quiet: true}, io.Discard, io.Discard).NewProgress(5000)
-	progress.began = time.Now().Add(-10 * time.Second)
-	progress.Set(1000, "990 accepted, 10 rejected")
-	assert.Regexp(t, `^1,000/5,000 · (100|99)/s · ETA 4\ds · 990 accepted, 10 rejected$`, progress.current())
+func TestProgressShowsHowFarARunIsInPlace(t *testing.T) {
+	var stderr bytes.Buffer
+	p := New(Flags{}, io.Discard, &stderr)
+	p.errTTY = true
+	progress := p.NewProgress(5000)
 	progress.Stop()
+	assert.Empty(t, stderr.String(), "nothing was done")
+	progress.began, progress.shown = time.Now().Add(-10*time.Second), time.Time{}
+	progress.Set(1000, "990 accepted, 10 rejected")
+	assert.Regexp(t, `^\r1,000/5,000 · (100|99)/s · ETA 4\ds · 990 accepted, 10 rejected *$`, stderr.String())
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,19 +55,28 @@ func TestSandboxProfileNamesThisMachineAlone(t *testing.T) {
 	}
 }
 
-func TestServiceOfTheEnvironmentIsProductionUnlessItIsASandboxOnThisMachine(t *testing.T) {
-	for url, kind := range map[string]profile.Kind{
-		"https://api.example.com": profile.Production, "https://localhost.example.com": profile.Production,
-		"http://127.0.0.1:8077":  profile.Sandbox,
-		"http://localhost:8077/": profile.Sandbox, "http://[::1]:8077": profile.Sandbox,
+func TestServiceOfTheEnvironmentHasOneFormOfItsHostAndIsProductionUnlessItIsASandboxOnThisMachine(t *testing.T) {
+	for want, urls := range map[string][]string{
+		"127.0.0.1:8077": {"http://localhost:8077", "http://LOCALHOST:8077/", "http://[::1]:8077", "http://127.0.0.1:8077",
+			"http://[0:0:0:0:0:0:0:1]:8077", "http://[::ffff:127.0.0.1]:8077", "http://127.0.0.2:8077"},
+		"127.0.0.1":             {"http://localhost:80", "http://localhost"},
+		"api.example.com":       {"https://api.example.com", "https://API.example.com/", "https://api.example.com:443"},
+		"api.example.com:8443":  {"https://api.example.com:8443"},
+		"localhost.example.com": {"https://localhost.example.com"},
 	} {
-		s, err := resolve(t, url, "sandbox-key")
-		require.NoError(t, err, url)
-		assert.Equal(t, kind, s.Kind, url)
-		s, err = resolve(t, url, "a-key-of-the-tests")
-		require.NoError(t, err, url)
-		assert.Equal(t, profile.Production, s.Kind, "%s may be a tunnel", url)
+		for _, url := range urls {
+			s, err := resolve(t, url, "a-key-of-the-tests")
+			require.NoError(t, err, url)
+			assert.Equal(t, want, s.Identity(), url)
+			assert.Equal(t, profile.Production, s.Kind, "%s may be a tunnel", url)
+			s, err = resolve(t, url, "sandbox-key")
+			require.NoError(t, err, url)
+			assert.Equal(t, strings.HasPrefix(want, "127."), s.Kind == profile.Sandbox, url)
+		}
 	}
+	s, err := resolve(t, "https://API.example.com:8443/eu/b", "a-key-of-the-tests")
+	require.NoError(t, err)
+	assert.Equal(t, "api.example.com:8443/eu/b", s.Host, "for people, with its path")
 	for _, url := range []string{"http://api.example.com", "api.example.com", "ftp://127.0.0.1", "https://api.example.com?x=y"} {
 		_, err := resolve(t, url, "a-key-of-the-tests")
 		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%s: %v", url, err)
@@ -74,16 +84,26 @@ func TestServiceOfTheEnvironmentIsProductionUnlessItIsASandboxOnThisMachine(t *t
 	}
 }
 
-func TestParseRateReadsRatesWithAUnit(t *testing.T) {
+// configured returns the path of the configuration, whose folder is new, and a function that
+// resolves the profile "shop" of a configuration.
+func configured(t *testing.T) (path string, resolve func(content string) (*profile.Service, error)) {
+	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	config, err := profile.Read()
-	require.NoError(t, err)
+	require.NoError(t, err, "it need not exist")
+	assert.Empty(t, config.Names())
 	require.NoError(t, os.Mkdir(filepath.Dir(config.Path), 0o700))
+	return config.Path, func(content string) (*profile.Service, error) {
+		require.NoError(t, os.WriteFile(config.Path, []byte(content), 0o600))
+		return profile.Resolve(t.Context(), "shop")
+	}
+}
+
+func TestARateHasAUnit(t *testing.T) {
+	_, resolve := configured(t)
 	for text, want := range map[string]float64{"50/s": 50, "600/m": 10, "3600/h": 1, "0.5/s": 0.5, "": 0,
 		"50": -1, "0/s": -1, "-1/s": -1, "NaN/s": -1, "Inf/s": -1, "x/s": -1, "5/d": -1} {
-		content := "[profiles.shop]\nbase_url = 'https://a.test'\nkey_file = 'k'\nrate = '" + text + "'\n"
-		require.NoError(t, os.WriteFile(config.Path, []byte(content), 0o600))
-		s, err := profile.Resolve(t.Context(), "shop")
+		s, err := resolve("[profiles.shop]\nbase_url = 'https://a.test'\nkey_file = 'k'\nrate = '" + text + "'\n")
 		if want < 0 {
 			assert.ErrorContains(t, err, "rate: ", text)
 			continue
@@ -93,32 +113,8 @@ func TestParseRateReadsRatesWithAUnit(t *testing.T) {
 	}
 }
 
-func TestCanonicalHasOneFormOfAHost(t *testing.T) {
-	for want, urls := range map[string][]string{
-		"127.0.0.1:8077": {"http://localhost:8077", "http://LOCALHOST:8077/", "http://[::1]:8077", "http://127.0.0.1:8077",
-			"http://[0:0:0:0:0:0:0:1]:8077", "http://[::ffff:127.0.0.1]:8077", "http://127.0.0.2:8077"},
-		"api.example.com": {"https://api.example.com", "https://API.example.com/",
-			"https://api.example.com:443"},
-		"api.example.com:8443": {"https://api.example.com:8443"},
-		"127.0.0.1":            {"http://localhost:80", "http://localhost"},
-	} {
-		for _, url := range urls {
-			s, err := resolve(t, url, "a-key-of-the-tests")
-			require.NoError(t, err, url)
-			assert.Equal(t, want, s.Identity(), url)
-		}
-	}
-	s, err := resolve(t, "https://API.example.com:8443/eu/b", "a-key-of-the-tests")
-	require.NoError(t, err)
-	assert.Equal(t, "api.example.com:8443/eu/b", s.Host, "for people, with its path")
-}
-
 func TestABrokenConfigurationNamesItself(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	config, err := profile.Read()
-	require.NoError(t, err, "it need not exist")
-	assert.Empty(t, config.Names())
-	require.NoError(t, os.Mkdir(filepath.Dir(config.Path), 0o700))
+	path, resolve := configured(t)
 	for content, want := range map[string]string{
 		"[profiles.shop]\nbase_url = \n":                              ": line 2",
 		"[profiles.shop]\nbase-url = 'http://127.0.0.1'":              ": unknown key profiles.shop.base-url",
@@ -131,15 +127,14 @@ func TestABrokenConfigurationNamesItself(t *testing.T) {
 		"[profiles.shop]\nbase_url = 'https://a.test'\nkey_file = 'k'\nallow = ['a.test']": "allow: each entry must be an email address, " +
 			`@domain, id:customer, phone:+number or device:token, not "a.test"`,
 	} {
-		require.NoError(t, os.WriteFile(config.Path, []byte(content), 0o600))
-		_, err := profile.Resolve(t.Context(), "shop")
+		_, err := resolve(content)
 		assert.ErrorContains(t, err, want)
-		assert.ErrorContains(t, err, config.Path)
+		assert.ErrorContains(t, err, path)
 		assert.Equal(t, exit.Usage, exit.CodeOf(err))
 	}
 	if runtime.GOOS != "windows" { // which has no modes
-		require.NoError(t, os.Chmod(config.Path, 0o622))
-		_, err = profile.Read()
-		assert.ErrorContains(t, err, "other users can write to it; run: chmod 600 "+config.Path)
+		require.NoError(t, os.Chmod(path, 0o622))
+		_, err := profile.Read()
+		assert.ErrorContains(t, err, "other users can write to it; run: chmod 600 "+path)
 	}
 }
