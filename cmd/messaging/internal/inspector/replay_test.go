@@ -39,7 +39,7 @@ func TestReplayIsRefused(t *testing.T) {
 	for body, status := range map[string]int{
 		`{"number":99}`: 404, `{"number":7}`: 422, `{"number":8}`: 409, `{"number":3,"body":"REDACTED"}`: 409,
 		`{"number":3,"body":"[API key]"}`: 409, `{"number":"3"}`: 422,
-		`{"number":3,"path":"/elsewhere"}`: 422,
+		`{"number":3,"path":"/elsewhere"}`: 422, `{"number":3,"as_sent":true}`: 422,
 	} {
 		got := f.post("/api/replay", body)
 		assert.Equal(t, status, got.Status, "%.40s: %.200s", body, got.Body)

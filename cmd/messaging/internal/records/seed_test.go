@@ -13,7 +13,7 @@ func TestSeedsHaveEveryKind(t *testing.T) {
 	seed := records.Demo()
 	assert.Equal(t, []int{24, 4, 6}, []int{len(seed[records.Customers]), len(seed[records.Events]), len(seed[records.Messages])})
 	assert.Equal(t, "order shipped", seed[records.Events][0].Texts()[0])
-	seed, err := records.ParseSeed([]byte(`{"customers":[{"email":"a@b.test","providers":"Google FCM,email"}]}`))
+	seed, err := records.ParseSeed([]byte(`{"customers":[{"email":"a@b.test","providers":"Google FCM,email"}],"events":null}`))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"Google FCM", "email"}, seed[records.Customers][0].(records.Customer).Providers, "divided at commas alone")
 }
