@@ -12,6 +12,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/findings"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -133,7 +136,7 @@ func TestPages(t *testing.T) {
 		steps []string
 		shown shown
 	}{
-		"what was skipped, refused and lost": {[]string{"fill"}, shown{
+		"what was skipped, refused and lost, and searches for it": {[]string{"fill"}, shown{
 			"/": {`title="skipped">skipped<`, "fault: answer lost", "the API key is not that of this sandbox", "422 rejected", "DELETE /elsewhere",
 				"to ada@example.com &#43;1 and 1 segment", `!id="matches"`,
 				"!another&#34;"},
@@ -149,10 +152,16 @@ func TestPages(t *testing.T) {
 			"/requests/4?tab=replay":   {"Resend unchanged", "Subject<input", "Edit the whole body"},
 			"/customers/1":             {"Ada Lovelace", "/requests/4"},
 			"/faults":                  {`<option value="trigger event" selected>Trigger event</option>`},
-		}},
-		"matches of a search are counted": {[]string{"fill"}, shown{
-			"/?q=op:list": {`<span id="matches">2 requests</span> for`}, "/?q=-op:list": {`<span id="matches">5 requests</span> for`},
+			"/?q=op:list":              {`<span id="matches">2 requests</span> for`}, "/?q=-op:list": {`<span id="matches">5 requests</span> for`},
 			"/?q=op:trigger": {`<span id="matches">1 request</span> for`, "!" + openFilters}, "/?q=op:trigger&filter=open": {openFilters},
+			`/?q=ada+op:"trigger+event"+status:4xx`: {
+				`@<a class="chip" href="/?q=ada+status%3A4xx&filter=open" aria-current="true">trigger event</a>`,
+				`@<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22&filter=open">create event</a>`,
+				`@<a class="chip" href="/?q=ada+op%3A%22trigger+event%22+status%3A2xx&filter=open">2xx</a>`,
+				`@+has%3Askipped&filter=open">skipped</a>`},
+			`/?q=-"op:list+events"+"-x"`:        {`@href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx&filter=open">4xx</a>`}, // still not
+			"/api/requests?q=delivery:unknown":  {`"number":5,`},
+			"/api/requests?q=delivery:accepted": {`!"number":5,`},
 		}},
 		"a search without a match says how to search": {[]string{"GET /v1/events"}, shown{
 			"/?q=nowhere":      {"1 request is kept, and none of them matches.", searchHelp, "!Send something here"},
@@ -184,16 +193,6 @@ func TestPages(t *testing.T) {
 			"/requests/4?tab=audience": {"503 customers", "c499@x.test", "!c500@x.test", "3 more customers not shown"},
 			"/api/requests/5":          {`"number":5`}, "/api/triggers/5": {`"number":5`}, "/api/triggers": {`"number":5`}, // valid, as all JSON
 			"/api/wait?q=to:someone@x.test&count=0&timeout=0s": {"it matched, and none was expected"}, // a broadcast to all is to each
-		}},
-		"chips write the search": {[]string{"fill"}, shown{
-			`/?q=ada+op:"trigger+event"+status:4xx`: {
-				`@<a class="chip" href="/?q=ada+status%3A4xx&filter=open" aria-current="true">trigger event</a>`,
-				`@<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22&filter=open">create event</a>`,
-				`@<a class="chip" href="/?q=ada+op%3A%22trigger+event%22+status%3A2xx&filter=open">2xx</a>`,
-				`@+has%3Askipped&filter=open">skipped</a>`},
-			`/?q=-"op:list+events"+"-x"`:        {`@href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx&filter=open">4xx</a>`}, // still not
-			"/api/requests?q=delivery:unknown":  {`"number":5,`},
-			"/api/requests?q=delivery:accepted": {`!"number":5,`},
 		}},
 		"the latest five names of marks are chips": {[]string{"GET /v1/events", "mark first", "mark b", "mark ", "mark check_out",
 			`mark quo"ted`, "mark c", "mark a test", "mark b"}, shown{
@@ -422,4 +421,98 @@ func TestRequestsAreCopiedAndDownloaded(t *testing.T) {
 	replayed := f.postForm("/replay", url.Values{"number": {"4"}})
 	assert.Equal(t, 303, replayed.Status)
 	assert.Equal(t, "/requests/8#detail", replayed.Header.Get("Location"))
+}
+
+// linesOf returns the numbers of the rows of a list and the names of its marks, in order.
+func linesOf(page string) (lines []string) {
+	line := regexp.MustCompile(`data-number="(\d+)"|data-mark="\d+">mark (?:<span class="tail" title="[^"]*"><bdi>([^<]*)</bdi>)?`)
+	for _, found := range line.FindAllStringSubmatch(page, -1) {
+		if text := found[1] + found[2]; text != "" {
+			lines = append(lines, html.UnescapeString(text))
+		} else {
+			lines = append(lines, "-")
+		}
+	}
+	return lines
+}
+
+func TestAMarkIsBelowItsFirstRow(t *testing.T) {
+	f := start(t)
+	f.steps([]string{"GET /v1/events", `post /api/mark {"name":"a test"}`, "GET /v1/events", "GET /v1/transactional/statistics",
+		"post /api/mark", `post /api/mark {"name":"<b>"}`, "GET /v1/events"})
+	for path, want := range map[string]string{
+		"/": "4|<b>|3|2|a test|1", "/?before=3": "2|a test|1",
+		"/?q=op:events":                  "4|<b>|2|a test|1", // below the first match
+		`/?q=op:events+mark:"a+test"`:    "2|a test",
+		"/?q=op:events+mark:test":        "",        // a part of the name
+		"/rows?section=requests&after=2": "4|<b>|3", // new rows know the older ones
+	} {
+		assert.Equal(t, want, strings.Join(linesOf(f.get(path).Body), "|"), path)
+	}
+	assert.Equal(t, "3 requests", f.get("/rows?section=requests&after=3&q=op:events").Header.Get("Rows-Matches"))
+	f.steps([]string{"post /api/mark {}", "GET /v1/events"})
+	assert.Equal(t, []string{"5", "-"}, linesOf(f.get("/rows?section=requests&after=4").Body))
+	f.shows("/api/requests/3", `"mark":"a test"`)
+	f.shows("/api/requests/5", `!"mark"`)
+}
+
+func TestPagesShowTimesInOneForm(t *testing.T) {
+	f := start(t)
+	f.steps([]string{"fill", "outage 1h"})
+	e, _ := f.box.History.Get(3)
+	event, _ := f.box.Records.All(records.Events).WithNumber(1)
+	f.shows("/", ">"+e.At.In(zone).Format("15:04:05")+"<")
+	f.shows("/requests/3", e.At.In(zone).Format("15:04:05.000"))
+	f.shows("/faults", "Outage until "+f.box.OutageUntil().In(zone).Format("15:04:05"))
+	f.shows("/help", "in the time zone of the sandbox, HST.")
+	f.shows("/events/1", "<dd>"+event.Value.(records.Event).CreatedAt.In(zone).Format("2006-01-02 15:04:05")+"</dd>")
+}
+
+func TestTheRulesAreTheValuesOfASearch(t *testing.T) {
+	var ids []string
+	for _, rule := range findings.Rules {
+		ids = append(ids, rule.ID)
+	}
+	assert.Equal(t, history.Codes, ids)
+	assert.LessOrEqual(t, len(ids), 12)
+}
+
+func TestEachRuleFindsItsMistake(t *testing.T) {
+	const valid = `{"event_id":"` + orderShipped + `","payload":{"email":"grace@example.com",` +
+		`"order":"A-1001","shipped_at":"2026-12-01T09:00:00Z"}}`
+	trigger := func(old, with string) string { return strings.Replace(valid, old, with, 1) }
+	f := start(t)
+	for _, test := range []struct{ step, code, text string }{
+		{"trigger " + valid, "", ""},
+		{"trigger " + valid, "duplicate", "as request 1."},
+		{"trigger " + skippedBody, "skipped", "shipped_at was skipped"},
+		{"trigger " + trigger(orderShipped, "order shipped"), "name_as_id", "Its id is " + orderShipped},
+		{"POST /v1/events/triger " + valid, "wrong_path", "did you mean /v1/events/trigger?"},
+		{"POST /elsewhere " + valid, "", ""},
+		{"trigger " + trigger(`"order"`, `"parcel":2,"order"`), "unknown_parameter", "payload.parcel (did you mean parcels?) was sent"},
+		{"GET /v1/events?per_pages=1", "unknown_parameter", "per_pages (did you mean per_page?) was sent"},
+		{"trigger " + trigger(`"order"`, `"parcels":"2","order"`), "wrong_type", "parcels was sent"},
+		{"trigger " + trigger("A-1001", " "), "empty_value", "order was empty"},
+		{"email " + broadcastOf("{{name}}", "{{nobody}} {{email}}"), "no_variable", "{{nobody}} was"},
+		{"email " + broadcastOf("{{name}}", "{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}}"), "no_variable",
+			"{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more were sent without a variable."},
+		{"email " + broadcastOf(`"Acme"`, `"Acme\r\nBcc: eve@example.com"`), "sdk_refuses", "sends nothing"},
+		{"email " + broadcastOf("https://acme.test", "http://localhost/x"), "email_check", "1 link to this machine"},
+		{"as X:y | GET /v1/events", "key_header", "no X-Authorization header"},
+		{"as X-Authorization: | GET /v1/events", "key_header", "X-Authorization is empty"},
+		{"as X-Api-Key:" + testKey + " | GET /v1/events", "key_header", "the key is in X-Api-Key instead of X-Authorization"},
+		{"as X-Authorization:Bearer " + testKey + " | GET /v1/events", "key_header", `"Bearer " before the key in X-Authorization`},
+		{"as X-Authorization:live-1 | GET /v1/events", "foreign_key", "The API key is not that of this sandbox: it belongs to another"},
+		{"as Authorization:live-1 | GET /v1/events", "foreign_key", "The API key is not that of this sandbox: it belongs to another"},
+	} {
+		f.steps([]string{test.step})
+		f.shows(fmt.Sprint("/requests/", f.box.History.State().Last), "!"+testKey, "!live-1")
+		e, _ := f.box.History.Get(f.box.History.State().Last)
+		var codes, texts []string
+		for _, n := range e.Notes() {
+			codes, texts = append(codes, n.Code), append(texts, n.Text)
+		}
+		assert.Equal(t, test.code, strings.Join(codes, " "), test.step)
+		assert.Contains(t, strings.Join(texts, "\n"), test.text, test.step)
+	}
 }
