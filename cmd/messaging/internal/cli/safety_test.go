@@ -209,28 +209,6 @@ func TestARestartedSandboxRemembersNothing(t *testing.T) {
 	assert.NotContains(t, string(content), "@")
 }
 
-func TestSendFromTwoTerminalsIsMadeOnce(t *testing.T) {
-	o := newOperator(t)
-	confirmed := o.digested(sale...)
-	codes := make(chan int)
-	for range 5 {
-		go func() {
-			_, _, code := o.run(confirmed...)
-			codes <- code
-		}()
-	}
-	sent := 0
-	for range 5 {
-		if code := <-codes; code == 0 {
-			sent++
-		} else {
-			assert.Equal(t, 2, code)
-		}
-	}
-	assert.Equal(t, 1, sent)
-	o.requireBroadcasts(1)
-}
-
 // started starts a program on a terminal.
 func (o *operator) started(env []string, name string, args ...string) *session {
 	o.t.Helper()
@@ -318,25 +296,6 @@ func (o *operator) profileOf(key string) {
 	o.write("config/messaging/key", key)
 	o.write("config/messaging/config.toml", fmt.Sprintf("[profiles.shop]\nbase_url = %q\nkey_file = \"key\"\n",
 		o.sandbox.variables["MESSAGING_BASE_URL"]))
-}
-
-func TestWhatIsConfirmedForAnAccountIsNotSentByAnother(t *testing.T) {
-	o := newOperator(t)
-	send := []string{"-p", "shop", "broadcast", "push", "--subject", "s", "--message", "m", "--to-customers", "two.csv"}
-	key := o.sandbox.variables["MESSAGING_API_KEY"]
-
-	o.profileOf("sandbox-of-another-account")
-	confirmed := o.digested(send...)
-	o.profileOf(key)
-	stderr := o.ends(2, confirmed...)
-	assert.Contains(t, stderr, "not confirmed, nothing was sent")
-	assert.Regexp(t, `key          fingerprint [0-9a-f]{8}, from key_file`, stderr)
-
-	s := o.started(nil, "messaging", send...)
-	require.True(t, s.expect("to confirm: "), s.text())
-	o.profileOf("sandbox-of-another-account")
-	o.answer(s, "2", 0) // it was sent with the key of the plan
-	o.requireBroadcasts(1)
 }
 
 func TestTimeThatPassesWhileTheQuestionWaitsIsRefused(t *testing.T) {
