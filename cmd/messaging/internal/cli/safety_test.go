@@ -36,7 +36,6 @@ func newOperator(t *testing.T) *operator {
 	t.Cleanup(func() { <-sandbox.ended })
 	o := &operator{t: t, sandbox: sandbox, folder: t.TempDir()}
 	o.write("two.csv", "email\nada@example.com\ngrace@example.com\n")
-	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
 	return o
 }
 
@@ -270,20 +269,6 @@ func (o *operator) confirmed(args ...string) {
 	o.must(o.digested(args...)...)
 }
 
-// refundsOf returns the command that imports a file of refunds.
-func refundsOf(file, ledger string) []string {
-	return []string{"-p", "sandbox", "outbox", "import", "--ledger", ledger, "--from", file, "--event", "order refunded",
-		"--key-column", "order"}
-}
-
-// profileOf writes a profile "shop" for the sandbox, with its key in a file.
-func (o *operator) profileOf(key string) {
-	require.NoError(o.t, os.MkdirAll(filepath.Join(o.folder, "config", "messaging"), 0o700))
-	o.write("config/messaging/key", key)
-	o.write("config/messaging/config.toml", fmt.Sprintf("[profiles.shop]\nbase_url = %q\nkey_file = \"key\"\n",
-		o.sandbox.variables["MESSAGING_BASE_URL"]))
-}
-
 func TestTimeThatPassesWhileTheQuestionWaitsIsRefused(t *testing.T) {
 	o := newOperator(t)
 	var at time.Time
@@ -430,7 +415,10 @@ func TestMistakesSendNothing(t *testing.T) {
 func TestKeyIsShownNowhere(t *testing.T) {
 	o := newOperator(t)
 	const canary = "CANARY-0123456789abcdef"
-	o.profileOf(canary)
+	require.NoError(t, os.MkdirAll(filepath.Join(o.folder, "config", "messaging"), 0o700))
+	o.write("config/messaging/key", canary)
+	o.write("config/messaging/config.toml", fmt.Sprintf("[profiles.shop]\nbase_url = %q\nkey_file = \"key\"\n",
+		o.sandbox.variables["MESSAGING_BASE_URL"]))
 	for _, args := range [][]string{
 		{"doctor"}, {"doctor", "--json"}, {"profile", "list", "--json"}, {"customer", "list"}, {"customer", "list", "--json"},
 		{"broadcast", "push", "--subject", "s", "--message", "m", "--to-customers", "two.csv", "--dry-run"},

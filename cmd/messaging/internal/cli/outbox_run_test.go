@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,33 +12,29 @@ import (
 	"github.com/messaging-go/messaging/outbox"
 )
 
-// runOutbox sends what is in the outbox of a test.
-var runOutbox = []string{"-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty"}
-
-// startedAs is an operator with a sandbox that has a name. The returned function ends it.
-func startedAs(t *testing.T, name, port, folder string) (o *operator, stop func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	sandbox, err := startSandbox(ctx, "--seed", "demo", "--start-id", name, "--api-port", port)
-	require.NoError(t, err)
-	return &operator{t: t, sandbox: sandbox, folder: folder}, func() { cancel(); <-sandbox.ended }
-}
-
 func TestAnOutboxIsForOneStartOfASandboxUnlessItsStartsHaveOneName(t *testing.T) {
-	o, stop := startedAs(t, "shop", "0", t.TempDir())
+	o := &operator{t: t, folder: t.TempDir()}
 	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
-	o.confirmed(refundsOf("orders.csv", "o.db")...)
-	service, err := url.Parse(o.sandbox.variables["MESSAGING_BASE_URL"])
-	require.NoError(t, err)
-	stop()
-
-	o, stop = startedAs(t, "other", service.Port(), o.folder)
-	assert.Contains(t, o.ends(2, runOutbox...), "the sandbox was started again, and remembers nothing")
-	stop()
-
-	o, stop = startedAs(t, "shop", service.Port(), o.folder)
-	o.must(runOutbox...)
-	assert.Contains(t, o.get("/api/triggers"), "ada@example.com")
-	stop()
+	port := "0"
+	for i, name := range []string{"shop", "other", "shop"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var err error
+		o.sandbox, err = startSandbox(ctx, "--seed", "demo", "--start-id", name, "--api-port", port)
+		require.NoError(t, err)
+		port = o.sandbox.variables["MESSAGING_BASE_URL"][len("http://127.0.0.1:"):]
+		run := []string{"-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty"}
+		switch i {
+		case 0:
+			o.confirmed("-p", "sandbox", "outbox", "import", "--ledger", "o.db", "--from", "orders.csv", "--event", "order refunded")
+		case 1:
+			assert.Contains(t, o.ends(2, run...), "the sandbox was started again, and remembers nothing")
+		case 2:
+			o.must(run...)
+			assert.Contains(t, o.get("/api/triggers"), "ada@example.com")
+		}
+		cancel()
+		<-o.sandbox.ended
+	}
 }
 
 func TestARunThatFailsSaysWhatMayHaveBeenSent(t *testing.T) {
