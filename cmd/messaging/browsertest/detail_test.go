@@ -27,11 +27,10 @@ func TestAMessageIsEditedWithoutItsJSON(t *testing.T) {
 	assert.Equal(t, "<p>One</p>\n<p>\"Two\"</p>", eval[string](p, message+`.value`))
 	p.is(message + `.offsetHeight > 290 && !document.querySelector(".replay textarea[name=body]").checkVisibility()`)
 	assert.Equal(t, unedited, eval[string](p, replayButtons))
-	for subject, buttons := range map[string]string{"Changed": original + `*Send the edited message`, "Moved": unedited} {
-		p.edit("[name=subject]", subject)
-		assert.Equal(t, buttons, eval[string](p, replayButtons))
-	}
+	p.edit("[name=subject]", "Changed")
+	assert.Equal(t, original+`*Send the edited message`, eval[string](p, replayButtons))
 	p.edit("[name=subject]", "Moved")
+	assert.Equal(t, unedited, eval[string](p, replayButtons))
 	p.edit("[name=message]", "<p>Three</p>\n")
 	eval[bool](p, `(document.querySelector("details:has(textarea)").open = true)`)
 	const warning = `document.querySelector("#draft-problem")`

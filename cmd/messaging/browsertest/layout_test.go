@@ -129,14 +129,12 @@ func TestForcedColorsKeepTheSelectionReadable(t *testing.T) {
 	b.send("GET", "/v1/events", "")
 	p := openTab(t, b.ui+"/requests/1", 1280, "light")
 	p.emulate("forced-colors", "active")
-	const color = `getComputedStyle(document.querySelector(%q)).%s`
+	const style = `((selector) => getComputedStyle(document.querySelector(selector)))`
 	for selected, mark := range map[string]string{".row[aria-current]": ".tag.warn", ".tabs a[aria-current]": ".count"} {
-		inside := selected + " " + mark
-		assert.Equal(t, eval[string](p, fmt.Sprintf(color, selected, "color")), eval[string](p, fmt.Sprintf(color, inside, "color")), inside)
-		assert.Equal(t, "rgba(0, 0, 0, 0)", eval[string](p, fmt.Sprintf(color, inside, "backgroundColor")), inside)
+		inside := fmt.Sprintf("%s(%q)", style, selected+" "+mark)
+		p.is(fmt.Sprintf(`%s.color === %s(%q).color && %s.backgroundColor === "rgba(0, 0, 0, 0)"`, inside, style, selected, inside))
 	}
-	assert.NotEqual(t, eval[string](p, fmt.Sprintf(color, ".row[aria-current]", "backgroundColor")),
-		eval[string](p, fmt.Sprintf(color, ".row:not([aria-current])", "backgroundColor")), "the selection is marked")
+	p.is(style + `(".row[aria-current]").backgroundColor !== ` + style + `(".row:not([aria-current])").backgroundColor`) // it is marked
 }
 
 func TestTabsAndSectionsStayWhereTheyAre(t *testing.T) {

@@ -208,12 +208,3 @@ func header(pairs ...string) func(*http.Request) {
 		}
 	}
 }
-
-// largeEmail is a broadcast of more than 3 MiB.
-func largeEmail() string {
-	var message strings.Builder
-	for i := 0; message.Len() < 3<<20; i++ {
-		fmt.Fprintf(&message, `<p>Hi {{name}}, <a href="https://acme.test/%d">look <b>here</b></a><img src="/%d.gif"></p>`, i, i)
-	}
-	return withMessage(message.String())
-}

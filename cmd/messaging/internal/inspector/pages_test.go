@@ -126,12 +126,15 @@ func deleted(text string) string { return `@~<span class="line del">−\s*` + re
 func added(text string) string   { return `@~<span class="line add">\+\s*` + regexp.QuoteMeta(text) }
 
 func TestPages(t *testing.T) {
-	large := largeEmail()
-	require.Greater(t, len(large), 3<<20)
-	var devices strings.Builder
+	var message, devices strings.Builder
+	for i := range 32_000 {
+		fmt.Fprintf(&message, `<p>Hi {{name}}, <a href="https://acme.test/%d">look <b>here</b></a><img src="/%d.gif"></p>`, i, i)
+	}
 	for i := range 20_000 {
 		fmt.Fprintf(&devices, `,{"device_type":"ios","device_token":"token-%d"}`, i)
 	}
+	large := withMessage(message.String())
+	require.Greater(t, len(large), 3<<20)
 	for name, test := range map[string]struct {
 		steps []string
 		shown shown
