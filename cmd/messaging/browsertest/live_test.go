@@ -18,35 +18,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// countStreams returns the address of a proxy of the inspector, and the number
-// of streams that are open.
-func countStreams(t *testing.T, b *box) (address string, open *atomic.Int64) {
-	t.Helper()
+func TestEightTabsShareOneStreamAndItsSuccessorMissesNothing(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
 	target, err := url.Parse(b.ui)
 	require.NoError(t, err)
-	open = new(atomic.Int64)
-	proxy := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		FlushInterval: -1,
-	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, FlushInterval: -1}
+	var streams atomic.Int64 // that are open
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/stream" {
-			open.Add(1)
-			defer open.Add(-1)
+			streams.Add(1)
+			defer streams.Add(-1)
 			defer func() { _ = recover() }() // the proxy aborts when the tab closes
 		}
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.CloseClientConnections)
-	return server.URL, open
-}
-
-func TestEightTabsShareOneStreamAndItsSuccessorMissesNothing(t *testing.T) {
-	b := startBox(t, "--seed", "demo")
-	address, streams := countStreams(t, b)
 	var tabs []*tab
 	for range 8 {
-		tabs = append(tabs, openTab(t, address, 1280, "light"))
+		tabs = append(tabs, openTab(t, server.URL, 1280, "light"))
 	}
 	assert.EqualValues(t, 1, streams.Load())
 	b.sendMany(10)
@@ -183,7 +172,7 @@ func TestResetsOutagesAndRestartsAreSeen(t *testing.T) {
 		p.is(`location.pathname === "/" && document.documentElement.scrollWidth <= innerWidth`)
 	}
 	port := func(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
-	again := startBoxOn(t, port(b.api), port(b.ui), "--seed", "demo")
+	again := startBox(t, "--seed", "demo", "--api-port", port(b.api), "--ui-port", port(b.ui))
 	again.sendMany(8)
 	p.until(isLive + ` && ` + rowCount + ` === 8 && document.querySelector("#stopped").hidden`)
 	assert.NotContains(t, eval[string](p, `document.querySelector("#rows").textContent`), "List events")

@@ -105,18 +105,13 @@ type box struct {
 	ended        chan struct{} // closed when the process has ended
 }
 
-// startBox starts a sandbox on free ports, and ends it with the test. The browser has no cookies then:
-// those of other tests are for the same host.
+// startBox starts a sandbox on free ports, unless args have others, and ends it with the test. The browser has no
+// cookies then: those of other tests are for the same host.
 func startBox(t testing.TB, args ...string) *box {
 	t.Helper()
 	_, err := chromedp.Call(browser, network.ClearBrowserCookies, cdp.Empty{})
 	require.NoError(t, err)
-	return startBoxOn(t, "0", "0", args...)
-}
-
-func startBoxOn(t testing.TB, apiPort, uiPort string, args ...string) *box {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"sandbox", "--api-port", apiPort, "--ui-port", uiPort}, args...)...)
+	cmd := exec.Command(os.Args[0], append([]string{"sandbox", "--api-port", "0", "--ui-port", "0"}, args...)...)
 	cmd.Env = append(cmd.Environ(), asCommand+"=true", "GORACE=atexit_sleep_ms=0") // with -race, a program sleeps before it ends
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
