@@ -47,19 +47,19 @@ func (p Page) Exists() bool { return p.From < p.Total }
 // Append can overwrite the number in a copy of a row.
 const Number = "100000000000"
 
-const firstNumber = 100_000_000_000
+const firstNumber int64 = 100_000_000_000
 
 // NumberOf returns the number of a row.
-func NumberOf(row int) int { return firstNumber + row }
+func NumberOf(row int) int64 { return firstNumber + int64(row) }
 
 // RowOf returns the row of an id. An id ends with the number of its row; for any other id,
 // RowOf returns -1.
 func RowOf(id string) int {
-	number, err := strconv.Atoi(id[max(0, len(id)-len(Number)):])
+	number, err := strconv.ParseInt(id[max(0, len(id)-len(Number)):], 10, 64)
 	if err != nil {
 		return -1
 	}
-	return number - firstNumber
+	return int(number - firstNumber)
 }
 
 // distinct is the number of rows that differ in more than their number.
@@ -98,7 +98,7 @@ func (b *Book) Append(buffer []byte, page Page, header http.Header) []byte {
 		row := page.From + i
 		start := len(buffer) + b.numbers[row%distinct]
 		buffer = append(buffer, b.rows[row%distinct]...)
-		strconv.AppendInt(buffer[:start], int64(NumberOf(row)), 10)
+		strconv.AppendInt(buffer[:start], NumberOf(row), 10)
 	}
 	return append(buffer, tail...)
 }
