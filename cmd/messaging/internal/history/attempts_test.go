@@ -81,45 +81,34 @@ func TestTheSameRequestsAfterFailuresAreOneGroup(t *testing.T) {
 	assert.Equal(t, []int{11}, numbers(s.Attempts(last)))
 }
 
-func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
-	for name, test := range map[string]struct {
-		sends []*fake.Exchange
-		want  int
-	}{
-		"a retry":                    {[]*fake.Exchange{send(429, 0), send(200, time.Second)}, 2},
-		"another client between":     {[]*fake.Exchange{send(429, 0), send(429, time.Second, curl), send(200, 2*time.Second)}, 2},
-		"another body":               {[]*fake.Exchange{send(429, 0), send(200, time.Second, another)}, 1},
-		"another client":             {[]*fake.Exchange{send(429, 0), send(200, time.Second, curl)}, 1},
-		"a send that is not retried": {[]*fake.Exchange{send(502, 0), send(200, time.Second)}, 1},
-		"an invalid request":         {[]*fake.Exchange{send(422, 0), send(422, time.Second)}, 1},
-		"a later call":               {[]*fake.Exchange{send(429, 0), send(200, time.Minute)}, 1},
-		"after a mark":               {[]*fake.Exchange{send(429, 0), nil, send(200, time.Second)}, 1},
-	} {
-		_, last := stored(100, test.sends...)
-		assert.Equal(t, test.want, last.Attempt, name)
-	}
-}
-
-func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
+// TestAttemptsAreWhatTheClientRetriesAndDuplicatesHaveATwinThatWasCarriedOut has both of the last send.
+func TestAttemptsAreWhatTheClientRetriesAndDuplicatesHaveATwinThatWasCarriedOut(t *testing.T) {
 	replay := func(e *fake.Exchange) { e.ReplayOf = 1 }
 	for name, test := range map[string]struct {
-		sends []*fake.Exchange
-		want  int // what the last one is a duplicate of
+		sends                []*fake.Exchange
+		attempt, duplicateOf int
 	}{
-		"carried out twice":           {[]*fake.Exchange{send(200, 0), send(200, time.Second)}, 1},
-		"the first response was lost": {[]*fake.Exchange{send(200, 0, lost), send(200, time.Second)}, 1},
-		"a refusal between":           {[]*fake.Exchange{send(200, 0), send(429, time.Second), send(200, time.Minute)}, 1},
-		"a retry":                     {[]*fake.Exchange{send(429, 0), send(200, time.Second)}, 0},
-		"refused the second time":     {[]*fake.Exchange{send(200, 0), send(429, time.Second)}, 0},
-		"another body":                {[]*fake.Exchange{send(200, 0), send(200, time.Second, another)}, 0},
-		"another client":              {[]*fake.Exchange{send(200, 0), send(200, time.Second, curl)}, 1},
-		"a replay":                    {[]*fake.Exchange{send(200, 0), send(200, time.Second, replay)}, 0},
-		"much later":                  {[]*fake.Exchange{send(200, 0), send(200, time.Hour)}, 0},
-		"after a mark":                {[]*fake.Exchange{send(200, 0), nil, send(200, time.Second)}, 0},
-		"twice after a mark":          {[]*fake.Exchange{send(200, 0), nil, send(200, time.Second), send(200, time.Minute)}, 2},
+		"a retry":                      {[]*fake.Exchange{send(429, 0), send(200, time.Second)}, 2, 0},
+		"another client between":       {[]*fake.Exchange{send(429, 0), send(429, time.Second, curl), send(200, 2*time.Second)}, 2, 0},
+		"another body after a refusal": {[]*fake.Exchange{send(429, 0), send(200, time.Second, another)}, 1, 0},
+		"another client after it":      {[]*fake.Exchange{send(429, 0), send(200, time.Second, curl)}, 1, 0},
+		"a send that is not retried":   {[]*fake.Exchange{send(502, 0), send(200, time.Second)}, 1, 0},
+		"an invalid request":           {[]*fake.Exchange{send(422, 0), send(422, time.Second)}, 1, 0},
+		"a later call":                 {[]*fake.Exchange{send(429, 0), send(200, time.Minute)}, 1, 0},
+		"a mark after a refusal":       {[]*fake.Exchange{send(429, 0), nil, send(200, time.Second)}, 1, 0},
+		"carried out twice":            {[]*fake.Exchange{send(200, 0), send(200, time.Second)}, 1, 1},
+		"the first response was lost":  {[]*fake.Exchange{send(200, 0, lost), send(200, time.Second)}, 1, 1},
+		"a refusal between":            {[]*fake.Exchange{send(200, 0), send(429, time.Second), send(200, time.Minute)}, 1, 1},
+		"refused the second time":      {[]*fake.Exchange{send(200, 0), send(429, time.Second)}, 1, 0},
+		"another body":                 {[]*fake.Exchange{send(200, 0), send(200, time.Second, another)}, 1, 0},
+		"another client":               {[]*fake.Exchange{send(200, 0), send(200, time.Second, curl)}, 1, 1},
+		"a replay":                     {[]*fake.Exchange{send(200, 0), send(200, time.Second, replay)}, 1, 0},
+		"much later":                   {[]*fake.Exchange{send(200, 0), send(200, time.Hour)}, 1, 0},
+		"after a mark":                 {[]*fake.Exchange{send(200, 0), nil, send(200, time.Second)}, 1, 0},
+		"twice after a mark":           {[]*fake.Exchange{send(200, 0), nil, send(200, time.Second), send(200, time.Minute)}, 1, 2},
 	} {
 		_, last := stored(100, test.sends...)
-		assert.Equal(t, test.want, last.DuplicateOf, name)
+		assert.Equal(t, []int{test.attempt, test.duplicateOf}, []int{last.Attempt, last.DuplicateOf}, name)
 	}
 	// A store of two entries forgets a send that it no longer keeps.
 	_, last := stored(2, send(200, 0), send(429, 1), send(429, 2), send(200, 3))

@@ -109,6 +109,8 @@ const (
 	source       = `@aria-label="Message as it was sent"><code>`
 	noRoute      = `<p class="note bad">No operation has this method and path`
 	repeated     = `data-tab="replay"`
+	noTexts      = `!name="message"`
+	editBody     = `Or edit the body<textarea name="body"`
 	noDeletion   = `!class="line del"`
 	noAddition   = `!class="line add"`
 	turned       = "!\u202e"
@@ -335,6 +337,12 @@ func TestPages(t *testing.T) {
 			"/api/wait?q=op:trigger&after=3&timeout=1ms":            {"no request matched in 1ms"}, // no test waits for a replay
 			"/api/wait?q=op:trigger+has:replay&after=3&timeout=1ms": {`"number":8,`},
 			"/api/requests?q=op:trigger":                            {`"number":8,`}}},
+		"only the whole body is edited where the texts are not plain": {[]string{`email {"subject":"a","message":1}`, `email {"message":"b"}`,
+			`email ["subject","message"]`, `email {"subject":"a","message":"b"`, `email {"subject":"a\nb","message":"b"}`,
+			`email {"subject":"a","message":"\u0000"}`, `POST /v1/events {"subject":"a","message":"b"}`}, shown{
+			"/requests/1?tab=replay": {noTexts, editBody}, "/requests/2?tab=replay": {noTexts, editBody},
+			"/requests/3?tab=replay": {noTexts, editBody}, "/requests/4?tab=replay": {noTexts, editBody},
+			"/requests/5?tab=replay": {noTexts, editBody}, "/requests/6?tab=replay": {noTexts, editBody}, "/requests/7?tab=replay": {noTexts}}},
 		"a request is compared with the one that is most like it": {[]string{"email " + broadcastOf("Moved", "We have moved"),
 			"email " + broadcastOf("Moved", "Another subject"), "email " + broadcastOf("Moved", "We have moved"),
 			`post /api/replay {"number":2}`}, shown{
