@@ -411,23 +411,3 @@ func TestMistakesSendNothing(t *testing.T) {
 	o.requireBroadcasts(0)
 	assert.NoFileExists(t, filepath.Join(o.folder, "state", "messaging", "sends.jsonl"))
 }
-
-func TestKeyIsShownNowhere(t *testing.T) {
-	o := newOperator(t)
-	const canary = "CANARY-0123456789abcdef"
-	require.NoError(t, os.MkdirAll(filepath.Join(o.folder, "config", "messaging"), 0o700))
-	o.write("config/messaging/key", canary)
-	o.write("config/messaging/config.toml", fmt.Sprintf("[profiles.shop]\nbase_url = %q\nkey_file = \"key\"\n",
-		o.sandbox.variables["MESSAGING_BASE_URL"]))
-	for _, args := range [][]string{
-		{"doctor"}, {"doctor", "--json"}, {"profile", "list", "--json"}, {"customer", "list"}, {"customer", "list", "--json"},
-		{"broadcast", "push", "--subject", "s", "--message", "m", "--to-customers", "two.csv", "--dry-run"},
-		{"event", "trigger", "nothing", "--email", "ada@example.com"},
-	} {
-		stdout, stderr, _ := o.run(append([]string{"-p", "shop"}, args...)...)
-		assert.NotContains(t, stdout+stderr, canary, args)
-	}
-	content, err := os.ReadFile(filepath.Join(o.folder, "state", "messaging", "sends.jsonl"))
-	require.NoError(t, err)
-	assert.NotContains(t, string(content), canary)
-}
