@@ -2,7 +2,6 @@ package records_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -49,12 +48,7 @@ func TestSeedErrorsNameTheLineOrTheRecord(t *testing.T) {
 		"more text":           {"{}\n{}", "line 2: invalid character '{' after top-level value"},
 	} {
 		_, err := records.ParseSeed([]byte(test.seed))
-		require.Error(t, err, name)
-		text := err.Error()
-		if strings.HasSuffix(name, " of another kind") {
-			text = strings.ReplaceAll(text, ".0", "") // with GOEXPERIMENT=jsonv2, a path has the numbers of elements
-		}
-		assert.Contains(t, text, test.want, name)
+		assert.ErrorContains(t, err, test.want, name)
 	}
 }
 

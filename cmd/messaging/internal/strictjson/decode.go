@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,9 @@ import (
 var forms = map[reflect.Kind]string{
 	reflect.String: "a string", reflect.Bool: "a boolean", reflect.Slice: "an array",
 	reflect.Struct: "an object", reflect.Map: "an object"}
+
+// elements are the numbers of elements in a path, which encoding/json has only with GOEXPERIMENT=jsonv2.
+var elements = regexp.MustCompile(`\.\d+`)
 
 // Decode decodes JSON into what a pointer points to. Its errors name a line where there is one.
 func Decode(data []byte, into any) error {
@@ -54,7 +58,8 @@ func Decode(data []byte, into any) error {
 		if reflect.PointerTo(kind.Type).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 			form = "a string"
 		}
-		return fmt.Errorf("line %d: %s must be %s", line(kind.Offset), cmp.Or(kind.Field, "the JSON"), form)
+		return fmt.Errorf("line %d: %s must be %s", line(kind.Offset),
+			cmp.Or(elements.ReplaceAllString(kind.Field, ""), "the JSON"), form)
 	}
 	return err
 }
