@@ -39,10 +39,10 @@
 //		// Set it aside: someone has to find out whether it was carried out.
 //	}
 //
-// For logs and metrics, [DeliveryOf] returns what happened to the request; see [Delivery].
-// A 503 does not prove that nothing was done: a gateway can return one after the service has
-// done the work. If the default transport of a [Client] fails to connect, that attempt sends
-// nothing, not even later.
+// For logs and metrics, [DeliveryOf] returns what happened to the request; see [Delivery]. A
+// 503 does not prove that nothing was done: a gateway can return one after the service has
+// done the work. If the default transport of a [Client] cannot connect, the attempt sends
+// nothing, then or later.
 //
 // # Contexts
 //
@@ -114,8 +114,8 @@
 // unknown, else rejected, else not sent. If the context ends while a call waits to retry,
 // the step is that of the failure before the wait.
 //
-// With your own transport, the rows about the connection apply only as [WithHTTPClient]
-// says. Which failures are retried may change in a minor version.
+// [WithHTTPClient] says how far the rows about the connection apply to your own transport.
+// Which failures are retried may change in a minor version.
 //
 // # Iteration
 //
@@ -126,7 +126,7 @@
 // To resume after a crash, range over Pages, and save the Cursor of a page before you
 // process its items. After a crash you get that page again, so overwrite or undo what you
 // did with it, as [examples/export] does by truncating its file. When a page is done, save
-// its Meta.NextPageCursor; after the last page it is "", with which a new range starts over.
+// its Meta.NextPageCursor. After the last page it is "", so a new range starts over.
 //
 // Once the loop has reached the second page, each following page is fetched while the
 // loop works on the one before it; see [WithoutReadAhead]. Leaving the loop cancels a
@@ -146,8 +146,8 @@
 //
 // # Testing and dependencies
 //
-// The services of a [Client] are concrete types without interfaces. Tests do not need mocks
-// of them, since package messagingtest can also fail as the service does.
+// The services of a [Client] are concrete types without interfaces. Tests need no mocks of
+// them: the fake in package messagingtest can fail as the service does.
 //
 // Seven small modules are linked into your program. github.com/hashicorp/go-retryablehttp,
 // which uses github.com/hashicorp/go-cleanhttp, does the retries.

@@ -1,5 +1,5 @@
 // Package outboxotel exports the counts of an outbox as OpenTelemetry metrics. It is a
-// separate module, so that the outbox itself depends on nothing of OpenTelemetry.
+// separate module, so that the outbox does not depend on OpenTelemetry.
 //
 //	registration, err := outboxotel.Observe(o, otel.Meter("shop"))
 //	…

@@ -12,8 +12,8 @@
 //	…
 //	_, err = outboxriver.EnqueueTx(ctx, jobs, o, tx, outbox.Item{Key: "order-4711-shipped", Prepared: prepared})
 //
-// A periodic job rings as well, so entries that were resent, resumed or enqueued without a
-// job wait for a few seconds at most. It is safe to call [outbox.Outbox.Run] on the same
+// A periodic job rings as well, so entries wait a few seconds at most if they were resent,
+// resumed or enqueued without a job. It is safe to call [outbox.Outbox.Run] on the same
 // database.
 package outboxriver
 

@@ -1,4 +1,4 @@
-// Package alarm logs what keeps failing without a line for each failure.
+// Package alarm logs what keeps failing, but not each failure.
 package alarm
 
 import (

@@ -1,9 +1,8 @@
 // Package ledger defines what package outbox needs from a database. The packages sqlite
 // and postgres implement it.
 //
-// The state of an entry is changed only by the statements behind [Ledger]. Each of them
-// is a separate transaction, so their promises hold for all processes on the same
-// database.
+// The state of an entry is changed only by the statements behind [TxLedger]. Each runs in
+// one transaction, so what it promises holds for all processes on the same database.
 package ledger
 
 import (

@@ -1,6 +1,6 @@
 // Package faults tries to make an outbox send an entry twice or lose one. It kills, stops and
-// pauses its workers, lets its database fail, restores backups, and compares the state of
-// each entry with what the service carried out.
+// pauses its workers, breaks its database, restores backups, and compares the state of each
+// entry with what the service carried out.
 package faults
 
 import (

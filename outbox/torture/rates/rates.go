@@ -1,6 +1,6 @@
 // Package rates measures what an outbox costs: beside the client alone, with more processes,
-// with larger tables, and in a table that is in use. Sends go to a service that takes 20 ms,
-// or nowhere, so that the outbox and its database are what is measured.
+// with larger tables, and in a table that is in use. Sends go nowhere, or to a service that
+// takes 20 ms, so that the outbox and its database are what is measured.
 package rates
 
 import (

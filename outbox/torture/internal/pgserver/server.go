@@ -1,5 +1,5 @@
 // Package pgserver starts Postgres servers in temporary folders, alone or with a standby,
-// and lets them fail.
+// and breaks them.
 package pgserver
 
 import (

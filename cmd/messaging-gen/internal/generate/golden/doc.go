@@ -1,3 +1,3 @@
-// Package golden tests packages that messaging-gen wrote: names has names that are hard
-// to map to Go, and values has parameters of every type.
+// Package golden tests two generated packages: in one, names are hard to map to Go, and the
+// other has parameters of every type.
 package golden
