@@ -57,7 +57,7 @@ func (o sharedOption) applyToRequest(s *requestSettings, p *arguments.Problems) 
 // knows only whether it has read the body of a request, and what it reports to
 // [net/http/httptrace]. If an attempt fails before the transport has read the body or written
 // the headers, it is [DeliveryNotSent], and the transport can no longer read the body. Any
-// other error of the transport is [DeliveryUnknown], also if the request has no body, or if the
+// other error of the transport is [DeliveryUnknown], even if the request has no body, or if the
 // transport reads the body early, to sign or log it. It must send the body that it is given.
 //
 // Do not use a client that retries on its own, such as the StandardClient of
