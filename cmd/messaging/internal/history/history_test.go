@@ -297,4 +297,11 @@ func TestAValueIsFoundByTheEndOfItsPath(t *testing.T) {
 	}
 	e.Request.Body = []byte(`{"email":"ada"`)
 	assert.Empty(t, find(t, s, "value:email=ada"), "it is not JSON")
+
+	e.Request.Body = []byte(`{"to":[` + strings.Repeat(`{"email":"ada@example.com"},`, 10_000) + `"x"]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	assert.Empty(t, find(t, s, "value:x=ada"))
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(14*len(e.Request.Body)), "it is never decoded as a whole")
 }

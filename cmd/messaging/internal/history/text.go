@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
 
 // contains reports whether the request or the response contains a word. Values in place of credentials
@@ -91,27 +90,30 @@ func lowerASCII(c byte) byte {
 }
 
 // hasValue reports whether a text, number or other single value in the body of the request matches, with the names of the
-// members that it is in.
+// members that it is in. It reads one value at a time, since a decoded body can take ten times the memory.
 func (e *Entry) hasValue(matches func(path []string, text string) bool) bool {
-	body, err := strictjson.Value(e.Request.Body)
-	return err == nil && findValue(body, nil, matches) // what is not JSON has no values
+	decoder := json.NewDecoder(bytes.NewReader(e.Request.Body))
+	decoder.UseNumber() // which keeps all digits
+	return json.Valid(e.Request.Body) && findValue(decoder, nil, matches)
 }
 
-// findValue looks for a value that matches in another one. The elements of an array have the path of the array.
-func findValue(in any, path []string, matches func(path []string, text string) bool) bool {
-	switch in := in.(type) {
-	case map[string]any:
-		for name, member := range in {
-			if findValue(member, append(path, name), matches) { // in the place of the member before it
-				return true
-			}
-		}
-		return false
-	case []any:
-		return slices.ContainsFunc(in, func(element any) bool { return findValue(element, path, matches) })
-	case nil:
-		return matches(path, "null")
-	default:
-		return matches(path, fmt.Sprint(in))
+// findValue looks for a value that matches in the next one, which is valid. The elements of an array have the path of the array.
+func findValue(decoder *json.Decoder, path []string, matches func(path []string, text string) bool) bool {
+	token, _ := decoder.Token()
+	begin, isContainer := token.(json.Delim)
+	if !isContainer {
+		return matches(path, fmt.Sprint(cmp.Or(token, any("null"))))
 	}
+	for decoder.More() {
+		within := path
+		if begin == '{' {
+			name, _ := decoder.Token()
+			within = append(path, fmt.Sprint(name)) // in the place of the member before it
+		}
+		if findValue(decoder, within, matches) {
+			return true
+		}
+	}
+	_, _ = decoder.Token() // its end
+	return false
 }
