@@ -69,6 +69,8 @@ func TestADetailIsCopiedFoldedAndSearched(t *testing.T) {
 	message := "<div>\n\n" + strings.Repeat("<p>Hi</p><p> there</p>\n", 60) + "<p><a href='http://acme.test'>look</a></p>\n</div>\n"
 	b.send("POST", emailPath, email(t, "Moved", message))
 	b.send("POST", triggerPath, `{"payload":{"email":"ada","order":{"a":{"b":1}}}}`)
+	const odd = "no JSON:\r\n\x00\u202e"
+	b.send("POST", triggerPath, odd)
 	p := openTab(t, b.ui, 1280, "light")
 	const options = `[...document.querySelectorAll("#suggestions option")].map((o) => o.value).filter((v) => v.includes("has:sk")).join("; ")`
 	assert.Equal(t, "has:skipped", eval[string](p, options))
@@ -96,8 +98,10 @@ func TestADetailIsCopiedFoldedAndSearched(t *testing.T) {
 	p.click(`.line[data-depth="2"][data-opens] .fold`)
 	assert.Equal(t, all, eval[int](p, visible))
 
-	p.show(b.ui + "/requests/1?tab=source")
-	eval[bool](p, copied)
-	p.click(".source [data-copy]", `window.copied`)
-	assert.Equal(t, message, eval[string](p, `window.copied`))
+	for page, want := range map[string]string{"1?tab=source": message, "3?tab=exchange": odd} {
+		p.show(b.ui + "/requests/" + page)
+		eval[bool](p, copied)
+		p.click(".code [data-copy]", `window.copied`)
+		assert.Equal(t, want, eval[string](p, `window.copied`))
+	}
 }

@@ -372,7 +372,8 @@ async function copy(button) {
   if (!navigator.clipboard) return getSelection().selectAllChildren(text); // under another name than localhost
   const lines = $$(".line", text).map((line) => line.cloneNode(true));
   for (const line of lines) while ($("em", line)) $("em", line).remove(); // what the page says about it
-  await navigator.clipboard.writeText(lines.map((line) => line.textContent).join("\n") || text.textContent);
+  const { raw } = text.dataset; // where the page shows symbols in place of hidden characters
+  await navigator.clipboard.writeText(raw ? JSON.parse(raw) : lines.map((line) => line.textContent).join("\n") || text.textContent);
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = "Copy"; }, 1500);
 }

@@ -22,10 +22,8 @@ type exchange struct {
 }
 
 func newExchange(e *history.Entry) exchange {
-	view := exchange{Entry: e,
-		Request: newSide(e.Request.Header, e.Request.Body, e.Problems), Response: newSide(e.ResponseHeader, e.ResponseBody, nil)}
-	view.Request.Download = bodyPath(e)
-	return view
+	return exchange{e, newSide(e.Request.Header, e.Request.Body, e.Problems, bodyPath(e)),
+		newSide(e.ResponseHeader, e.ResponseBody, nil, "")}
 }
 
 // side is a request or a response.
@@ -39,8 +37,8 @@ type side struct {
 	Download string
 }
 
-func newSide(header http.Header, body []byte, problems map[string][]string) side {
-	s := side{Header: header}
+func newSide(header http.Header, body []byte, problems map[string][]string, download string) side {
+	s := side{Header: header, Download: download}
 	if s.Lines = jsonLines(body, problems); s.Lines == nil {
 		s.Cut = max(0, len(body)-maxShown)
 		s.Text, s.Syntax = validText(body[:len(body)-s.Cut]), syntaxProblem(body)

@@ -35,6 +35,7 @@ var templates = sync.OnceValue(func() *template.Template {
 var functions = template.FuncMap{
 	"took":        took,
 	"show":        visible.Prose,
+	"raw":         func(text string) string { return visible.JSON(text, visible.Hidden) },
 	"thousands":   words.Thousands,
 	"plural":      words.Count,
 	"date":        words.Time,
