@@ -29,8 +29,8 @@ type accessBody struct {
 
 func (in *Inspector) access(*http.Request) (any, error) {
 	_, port, _ := net.SplitHostPort(in.box.Addr())
-	return accessBody{APIKey: in.box.APIKey(), Port: port, StartID: in.box.StartID, PID: os.Getpid(),
-		Started: in.box.Started.UTC().Format(time.RFC3339), Uptime: time.Since(in.box.Started).Milliseconds(), Seed: in.box.SeedName}, nil
+	return accessBody{APIKey: in.box.APIKey(), Port: port, StartID: in.box.Config.StartID, Seed: in.box.Config.SeedName, PID: os.Getpid(),
+		Started: in.box.Started.UTC().Format(time.RFC3339), Uptime: time.Since(in.box.Started).Milliseconds()}, nil
 }
 
 const defaultLimit, maxLimit = 100, 200

@@ -42,7 +42,7 @@ type Config struct {
 // Sandbox is the service on a port, with its records and its history. It is safe for
 // concurrent use.
 type Sandbox struct {
-	Config
+	Config  Config
 	History *history.Store
 	Records *records.Store
 	Started time.Time
@@ -55,7 +55,7 @@ type Sandbox struct {
 // Start starts a sandbox. The caller must call Close.
 func Start(cfg Config) (*Sandbox, error) {
 	b := &Sandbox{Config: cfg, History: history.New(cfg.Keep, cfg.KeepBytes), Started: time.Now(), failed: make(chan error, 1)}
-	b.StartID = cmp.Or(b.StartID, b.History.Boot)
+	b.Config.StartID = cmp.Or(cfg.StartID, b.History.Boot)
 	b.service = fake.New(fake.Config{Key: cfg.Key, Identifier: cfg.Identifier, NoHistory: true, MaxRecords: cfg.MaxRecords,
 		Observe: b.observe})
 	b.Records = &records.Store{Server: b.service}
@@ -64,7 +64,7 @@ func Start(cfg Config) (*Sandbox, error) {
 		return event.Name
 	}
 	b.History.Notes = func(e *history.Entry) []history.Note { return findings.Of(e, b.Records) }
-	b.Records.Reset(b.Seed)
+	b.Records.Reset(b.Config.Seed)
 	b.port = newPort(cfg.Listener, cfg.Wrap(b.service), b.fail, b.History.Touch)
 	return b, nil
 }
@@ -110,7 +110,7 @@ func (b *Sandbox) Reset(what string) error {
 		b.History.Touch()
 	}
 	if what == "all" {
-		b.Records.Reset(b.Seed)
+		b.Records.Reset(b.Config.Seed)
 	}
 	if what != "faults" {
 		b.History.Clear()

@@ -49,10 +49,7 @@ func NewList(store *history.Store, query string, q history.Query, before, select
 
 // NewRecordList returns the page of the records before a number that match, in the same way.
 func NewRecordList(kind *records.Kind, all records.Records, query string, before, selected int) (l List, first *records.Record) {
-	find := func(before int) ([]records.Record, bool) {
-		found, more := all.Search(search.Terms(query), before, PageSize)
-		return found, more
-	}
+	find := func(before int) ([]records.Record, bool) { return all.Search(search.Terms(query), before, PageSize) }
 	found, l := newList("/"+kind.Name, query, before, selected, find, func(r records.Record) int { return r.Number })
 	if selected == 0 && len(found) > 0 {
 		first, selected = &found[0], found[0].Number
