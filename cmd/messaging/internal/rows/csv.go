@@ -6,15 +6,26 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 func newCSV(r io.Reader, delimiter rune) (*Reader, error) {
-	reader := csv.NewReader(r)
+	limited := &io.LimitedReader{R: r, N: maxRow}
+	reader := csv.NewReader(limited)
 	reader.FieldsPerRecord = -1 // counted by row, which knows the position
 	reader.Comma = delimiter
-	record, err := reader.Read()
+	next := func() ([]string, error) {
+		start := reader.InputOffset()
+		record, err := reader.Read()
+		if limited.N <= 0 { // it was cut off
+			return nil, fmt.Errorf("the row at byte %d is longer than %d bytes", start, maxRow)
+		}
+		limited.N = maxRow
+		return record, err
+	}
+	record, err := next()
 	if errors.Is(err, io.EOF) {
 		return nil, errEmpty
 	}
@@ -31,7 +42,7 @@ func newCSV(r io.Reader, delimiter rune) (*Reader, error) {
 		return nil, err
 	}
 	reader.ReuseRecord = true
-	return &Reader{Header: named, all: csvRows(reader, header)}, nil
+	return &Reader{Header: named, all: csvRows(reader, next, header)}, nil
 }
 
 // checkHeader returns the columns that have a name, or an error for a first row that is not a list of names.
@@ -58,16 +69,16 @@ func checkHeader(header []Field, delimiter rune) (named []Field, err error) {
 	return named, nil
 }
 
-func csvRows(reader *csv.Reader, header []Field) iter.Seq2[Row, error] {
+func csvRows(reader *csv.Reader, next func() ([]string, error), header []Field) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var row Row
 		for {
-			record, err := reader.Read()
+			record, err := next()
 			if err == io.EOF {
 				return
 			}
-			if err == nil && isEmpty(record) {
-				continue
+			if err == nil && !slices.ContainsFunc(record, func(text string) bool { return text != "" }) {
+				continue // as a spreadsheet writes after its last row
 			}
 			if err == nil {
 				err = row.fill(reader, header, record)
@@ -79,16 +90,6 @@ func csvRows(reader *csv.Reader, header []Field) iter.Seq2[Row, error] {
 			}
 		}
 	}
-}
-
-// isEmpty reports whether a record has no value, as a spreadsheet writes after its last row.
-func isEmpty(record []string) bool {
-	for _, text := range record {
-		if text != "" {
-			return false
-		}
-	}
-	return true
 }
 
 // fill makes the row that of a record.

@@ -15,13 +15,13 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
 
-// maxLine is the longest line of JSON.
-const maxLine = 16 << 20
+// maxRow is how long a row can be, in bytes.
+const maxRow = 16 << 20
 
 func jsonLines(r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, maxLine)
+		lines.Buffer(nil, maxRow)
 		number := 0
 		for lines.Scan() {
 			number++

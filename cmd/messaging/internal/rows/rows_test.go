@@ -68,8 +68,9 @@ func TestCSVProblemsSayWhere(t *testing.T) {
 		"a\xff\n":              {"fatal: line 1: header 1 of 1 is not UTF-8"},
 		"\"a\nb\n": {"fatal: line 2, column 3: a quoted value that begins at line 1 does not end properly; the rows after " +
 			"it cannot be told apart"},
-		"a\n\n\n1":                 {`4: a="1"@4:1`},
-		"email\n\"x\ny\nz\"\n1,,,": {`2: email="x\ny\nz"@2:1`, "bad: line 5: has 4 values, but the header has 1 columns"},
+		"a\n\n\n1":                               {`4: a="1"@4:1`},
+		"a\n1\n" + strings.Repeat("x", 2*maxRow): {`2: a="1"@2:1`, "fatal: the row at byte 4 is longer than 16777216 bytes"},
+		"email\n\"x\ny\nz\"\n1,,,":               {`2: email="x\ny\nz"@2:1`, "bad: line 5: has 4 values, but the header has 1 columns"},
 	} {
 		assert.Equal(t, want, read(t, "a.csv", text), "%q", text)
 	}
