@@ -31,18 +31,30 @@ import (
 // controlling returns a command that calls the JSON API of a running sandbox.
 func (s *settings) controlling(use, short, long, example string, args cobra.PositionalArgs, flags func(*pflag.FlagSet),
 	run func(call) error) *cobra.Command {
-	cmd := s.reading(use, short, long, example, args, flags, run)
+	return s.ofSandbox(s.reading(use, short, long, example, args, flags, run))
+}
+
+// ofSandbox adds the flag that says which sandbox a command controls.
+func (s *settings) ofSandbox(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&s.inspector, "ui", "", "`URL` of the inspector; default $"+profile.URLVariable+", else "+profile.DefaultURL)
 	return cmd
 }
 
-// control calls the JSON API of the sandbox.
+// control calls the JSON API of the sandbox. An error about a field has the name of its flag, or is about KIND.
 func (c call) control(method, path string, body any) ([]byte, error) {
 	box, err := profile.Find(c.inspector)
 	if err != nil {
 		return nil, err
 	}
-	return box.Call(c.ctx, method, path, body)
+	response, err := box.Call(c.ctx, method, path, body)
+	if invalid := new(exit.Error); errors.As(err, &invalid) && invalid.Code == exit.Usage {
+		text := strings.TrimPrefix(strings.TrimPrefix(invalid.Error(), "fault."), "kind: ")
+		if field, _, _ := strings.Cut(text, ":"); c.cmd.Flags().Lookup(field) != nil {
+			text = "--" + text
+		}
+		return nil, exit.With(exit.Usage, "%s", text)
+	}
+	return response, err
 }
 
 // printNumber prints a member of a response, which is a number.
@@ -183,7 +195,7 @@ func newFault(s *settings) *cobra.Command {
 			rule.Fault.Kind, rule.Fault.After = strings.ReplaceAll(c.args[0], "-", "_"), fake.Duration(after)
 			body, err := c.control(http.MethodPost, "/api/faults", rule)
 			if err != nil {
-				return withFlag(err)
+				return err
 			}
 			return c.printNumber(body, "id")
 		})
@@ -199,21 +211,12 @@ func newOutage(s *settings) *cobra.Command {
 		func(f *pflag.FlagSet) { f.DurationVar(&lasting, "for", 10*time.Second, "how long") },
 		func(c call) error {
 			_, err := c.control(http.MethodPost, "/api/outage", map[string]string{"for": lasting.String()})
-			return withFlag(err)
+			return err
 		})
 }
 
-// withFlag returns an error of the sandbox about a field with the name of its flag, or of KIND.
-func withFlag(err error) error {
-	if invalid := new(exit.Error); errors.As(err, &invalid) && invalid.Code == exit.Usage {
-		field, _ := strings.CutPrefix(invalid.Error(), "fault.")
-		return exit.With(exit.Usage, "%s", strings.TrimPrefix("--"+field, "--kind: "))
-	}
-	return err
-}
-
 func newFaultList(s *settings) *cobra.Command {
-	l := list{table: output.Table{
+	return s.ofSandbox(list{use: "list", short: "List the rules", example: "  messaging sandbox fault list", table: output.Table{
 		Sample:  sandbox.ActiveRule{},
 		Columns: []string{"id", "fault", "op", "skip", "count", "failed", "delivery"},
 		Texts: map[string]func(json.RawMessage) string{"fault": func(value json.RawMessage) string {
@@ -237,10 +240,7 @@ func newFaultList(s *settings) *cobra.Command {
 			err = errors.Join(err, write(rule))
 		}
 		return err
-	}}
-	cmd := s.controlling("list", "List the rules", "", "  messaging sandbox fault list", nil, nil, l.write)
-	s.fields[cmd] = l.table.Fields
-	return cmd
+	}}.command(s))
 }
 
 func newFaultRemove(s *settings) *cobra.Command {
