@@ -84,7 +84,7 @@ func ofService[T any](rows func(call, *messaging.Client) iter.Seq2[T, error]) fu
 		if err != nil {
 			return err
 		}
-		return each(rows(c, client), write)
+		return byFlags(each(rows(c, client), write), c.cmd.Flags())
 	}
 }
 

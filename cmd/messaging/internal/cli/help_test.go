@@ -91,14 +91,20 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 		assert.Contains(t, stderr, `messaging: unknown command "no-such-command" for "`+cmd.CommandPath()+`"`, path)
 	})
 	for line, want := range map[string]string{
-		"outbox":                                  "messaging outbox needs one of its commands; see: messaging outbox --help",
-		"outbox pasue":                            `unknown command "pasue" for "messaging outbox"; did you mean pause?`,
-		"broadcast emial --from-file x":           `unknown command "emial" for "messaging broadcast"; did you mean email?`,
-		"broadcast push --yes":                    "unknown flag: --yes",
-		"event get order shipped":                 "accepts 1 arg(s), received 2",
-		"event create":                            `required flag(s) "from-file" not set`,
-		"customer list --json=a --api-key CANARY": "unknown flag: --api-key",
-		"customer list --token=CANARY":            "unknown flag: --token",
+		"outbox":                        "messaging outbox needs one of its commands; see: messaging outbox --help",
+		"outbox pasue":                  `unknown command "pasue" for "messaging outbox"; did you mean pause?`,
+		"broadcast emial --from-file x": `unknown command "emial" for "messaging broadcast"; did you mean email?`,
+		"broadcast push --yes":          "unknown flag: --yes",
+		"event get order shipped":       "accepts 1 arg(s), received 2",
+		"event create":                  `required flag(s) "from-file" not set`,
+		"broadcast push --all-customers --delimiter ;":           "--delimiter has no effect without --to-customers",
+		"broadcast push --all-customers --skip-bad-rows":         "--skip-bad-rows has no effect without --to-customers",
+		"broadcast push --to-customers - --allow-unknown-count":  "--allow-unknown-count has no effect without --segments",
+		"broadcast push --all-customers --timezone UTC":          "--timezone has no effect without --at",
+		"sandbox --token-file token.txt":                         "--token-file has no effect without --listen",
+		"outbox import --from - --event e --map order --dry-run": `--map must be column=parameter, once for each column, and not "order"`,
+		"customer list --json=a --api-key CANARY":                "unknown flag: --api-key",
+		"customer list --token=CANARY":                           "unknown flag: --token",
 	} {
 		stdout, stderr, code := invoke(t, strings.Fields(line)...)
 		assert.Equal(t, 2, code, line)

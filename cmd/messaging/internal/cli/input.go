@@ -23,13 +23,20 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// checkNotEmpty returns an error for a flag or an argument that is given without a value, or with the next flag as its value, as an
-// unset variable of a shell does.
-func checkNotEmpty(cmd *cobra.Command) (err error) {
+// needs are flags that mean nothing without another one, in the commands that have both.
+var needs = map[string]string{"delimiter": "to-customers", "skip-bad-rows": "to-customers", "allow-unknown-count": "segments",
+	"timezone": "at", "token-file": "listen"}
+
+// checkFlags returns an error for a flag without the one that it needs, and for a flag or an argument that is given without a
+// value, or with the next flag as its value, as an unset variable of a shell does.
+func checkFlags(cmd *cobra.Command) (err error) {
 	if cmd.DisableFlagParsing { // of a completion, whose last word may be empty
 		return nil
 	}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if needed := cmd.Flags().Lookup(needs[flag.Name]); needed != nil && !needed.Changed {
+			err = exit.With(exit.Usage, "--%s has no effect without --%s", flag.Name, needed.Name)
+		}
 		values := []string{flag.Value.String()}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()
@@ -185,7 +192,7 @@ func byFlags(err error, flags *pflag.FlagSet) error {
 	for _, field := range invalid.Fields {
 		for _, message := range field.Messages {
 			flag := flagOf(field.Field, flags)
-			message = strings.Replace(message, "a time.Time, or a string in the form 2006-01-02T15:04:05Z", "a time such as 2026-12-01T09:00:00Z", 1)
+			message = ofLibrary.Replace(message)
 			if hint := valueHints[message]; hint != "" {
 				message += fmt.Sprintf(hint, strings.TrimPrefix(flag, "-f "))
 			}
@@ -194,6 +201,10 @@ func byFlags(err error, flags *pflag.FlagSet) error {
 	}
 	return &wordedError{invalid.Op + ": " + strings.Join(problems, "; ") + "; nothing was sent", err}
 }
+
+// ofLibrary replaces what only a program in Go can do.
+var ofLibrary = strings.NewReplacer("a time.Time, or a string in the form 2006-01-02T15:04:05Z", "a time such as 2026-12-01T09:00:00Z",
+	", see slices.Chunk", "")
 
 // valueHints correct the value of a parameter, by what is wrong with it.
 var valueHints = map[string]string{"must be a number": ": -F %s=NUMBER", "must be a string": ": -f %s=TEXT"}
@@ -208,7 +219,7 @@ func flagOf(field string, flags *pflag.FlagSet) string {
 	}
 	name, inPayload := strings.CutPrefix(field, "payload.")
 	first, rest, _ := strings.Cut(name, ".")
-	switch flag := strings.ReplaceAll(first, "_", "-"); {
+	switch flag := strings.TrimPrefix(strings.ReplaceAll(first, "_", "-"), "customer-"); {
 	case inPayload && first != "email" && first != "customer":
 		return "-f " + name
 	case flags.Lookup(flag) == nil:

@@ -107,7 +107,7 @@ func newEventGet(s *settings) *cobra.Command {
   messaging -p sandbox event get 'order shipped' --json`,
 		args: cobra.ExactArgs(1), table: eventTable, one: true,
 		rows: inService(func(c call, client *messaging.Client) (*messaging.Event, error) {
-			return findEvent(c.ctx, client, c.args[0])
+			return s.findEvent(c.ctx, client, c.args[0])
 		}),
 	}.command(s)
 }
@@ -117,7 +117,9 @@ func allEvents(ctx context.Context, client *messaging.Client) iter.Seq2[messagin
 }
 
 // findEvent returns the event with a name or an id.
-func findEvent(ctx context.Context, client *messaging.Client, nameOrID string) (*messaging.Event, error) {
+func (s *settings) findEvent(ctx context.Context, client *messaging.Client, nameOrID string) (*messaging.Event, error) {
+	ctx, end := s.limited(ctx)
+	defer end()
 	found, err := client.Events.GetByName(ctx, nameOrID)
 	if !errors.Is(err, messaging.ErrEventNotFound) {
 		return found, err

@@ -249,9 +249,9 @@ func newOutboxResume(l *ledgerFlag) *cobra.Command {
 	var expect confirm.Expect
 	cmd := l.about(&cobra.Command{
 		Use:   "resume",
-		Short: "Send again after a pause",
-		Long: `End the pause. It asks on a terminal. A script passes --expect with the number of pending
-entries.`,
+		Short: "End every pause",
+		Long: `End every pause, also one that another program has set. It asks on a terminal. A script
+passes --expect with the number of pending entries.`,
 		Example: `  messaging outbox resume --ledger orders.db
   messaging outbox resume --ledger orders.db --expect 120`,
 	}, func(ctx context.Context, b *box, _ []string) error { return l.resume(ctx, b, &expect) })
@@ -271,6 +271,7 @@ func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect)
 	if counts.Pending > 0 {
 		plan := confirm.NewOfflinePlan("Resume " + b.ledger.Title)
 		plan.Add("service", b.service())
+		plan.Add("paused", strings.Join(counts.Paused, ", "))
 		plan.Add("pending", words.Thousands(counts.Pending))
 		if err := expect.Decide(ctx, l.printer, plan, counts.Pending, "Let them be sent?", !b.isSandbox()); err != nil {
 			return err
@@ -284,7 +285,7 @@ func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect)
 	if err := b.ResumeAll(ctx); err != nil {
 		return err
 	}
-	l.printer.Note("resumed")
+	l.printer.Note("resumed: %s", strings.Join(counts.Paused, ", "))
 	return nil
 }
 

@@ -37,7 +37,7 @@ type importFlags struct {
 	service  *profile.Service
 	address  ledger.Address
 	existing *box // nil if there is no outbox yet
-	found    *messaging.Event
+	file     *bulk.File
 }
 
 // imported is what an import did, in JSON.
@@ -90,8 +90,14 @@ func (flags *importFlags) run(cmd *cobra.Command) (err error) {
 	if err := flags.confirm.Check(); err != nil {
 		return err
 	}
+	if flags.file, err = flags.newFile(cmd); err != nil {
+		return err
+	}
 	if flags.service, err = flags.account(ctx); err != nil {
 		return err
+	}
+	if flags.service.Allow != nil {
+		flags.file.Guard = messaging.AllowOnly(flags.service.Allow...)
 	}
 	err = flags.openExisting(ctx)
 	if flags.existing != nil {
@@ -100,11 +106,7 @@ func (flags *importFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	if flags.found, err = findEvent(ctx, flags.service.Client, flags.event); err != nil {
-		return err
-	}
-	file, err := flags.file(cmd)
-	if err != nil {
+	if flags.file.Mapper.Event, err = flags.findEvent(ctx, flags.service.Client, flags.event); err != nil {
 		return err
 	}
 	content, err := flags.copied(cmd)
@@ -115,9 +117,9 @@ func (flags *importFlags) run(cmd *cobra.Command) (err error) {
 		_ = content.Close()
 		_ = os.Remove(content.Name()) // see copied
 	}()
-	file.Content = content
+	flags.file.Content = content
 	defer saveMemory()()
-	plan, err := file.Plan(ctx)
+	plan, err := flags.file.Plan(ctx)
 	if ctx.Err() != nil {
 		return exit.With(exit.Interrupted, "interrupted; nothing was imported")
 	}
@@ -138,7 +140,7 @@ func (flags *importFlags) run(cmd *cobra.Command) (err error) {
 	if goes, err := flags.confirm.Decide(ctx, flags.printer, shown, action); err != nil || !goes {
 		return err
 	}
-	return flags.add(ctx, file, plan)
+	return flags.add(ctx, plan)
 }
 
 // openExisting opens the outbox if there is one. It creates nothing.
@@ -154,6 +156,9 @@ func (flags *importFlags) openExisting(ctx context.Context) (err error) {
 		return err
 	}
 	flags.existing = b
+	flags.file.Lookup = func(ctx context.Context, items []outbox.Item) ([]outbox.Entry, error) {
+		return b.ledger.Look(ctx, b.Outbox, items)
+	}
 	return flags.checkSource(b)
 }
 
@@ -174,8 +179,8 @@ func keysFrom(column string) string {
 	return "with --key-column " + copies.ShellQuote(column)
 }
 
-// file returns the file to import, without its content.
-func (flags *importFlags) file(cmd *cobra.Command) (*bulk.File, error) {
+// newFile returns the file to import as the flags describe it.
+func (flags *importFlags) newFile(cmd *cobra.Command) (*bulk.File, error) {
 	if cmd.Flags().Changed("max-recipients") && flags.maxRecipients < 1 {
 		return nil, exit.With(exit.Usage, "--max-recipients must be at least 1")
 	}
@@ -191,17 +196,8 @@ func (flags *importFlags) file(cmd *cobra.Command) (*bulk.File, error) {
 	if err != nil {
 		return nil, exit.With(exit.Usage, "--delimiter: %w", err)
 	}
-	file := &bulk.File{Name: titleOf(flags.from), Delimiter: delimiter,
-		Mapper: &bulk.Mapper{Event: flags.found, Renamed: renamed, KeyColumn: flags.keyColumn}}
-	if flags.service.Allow != nil {
-		file.Guard = messaging.AllowOnly(flags.service.Allow...)
-	}
-	if b := flags.existing; b != nil {
-		file.Lookup = func(ctx context.Context, items []outbox.Item) ([]outbox.Entry, error) {
-			return b.ledger.Look(ctx, b.Outbox, items)
-		}
-	}
-	return file, nil
+	return &bulk.File{Name: titleOf(flags.from), Delimiter: delimiter,
+		Mapper: &bulk.Mapper{Renamed: renamed, KeyColumn: flags.keyColumn}}, nil
 }
 
 // copied copies the file or stdin to a temporary file, which only this user can read: what is imported is what was shown. Where
@@ -226,7 +222,7 @@ func (flags *importFlags) copied(cmd *cobra.Command) (*os.File, error) {
 // plan shows what would be imported.
 func (flags *importFlags) plan(ctx context.Context, p *bulk.Plan) (*confirm.Plan, error) {
 	shown := confirm.NewPlan("Add triggers to an outbox", flags.service)
-	shown.Add("event", flags.found.Name+" ("+flags.found.ID+")")
+	shown.Add("event", flags.file.Mapper.Event.Name+" ("+flags.file.Mapper.Event.ID+")")
 	shown.Add("file", titleOf(flags.from))
 	rows := words.Thousands(p.Rows)
 	if flags.existing == nil {
@@ -278,7 +274,7 @@ func (flags *importFlags) badRows(p *bulk.Plan) string {
 }
 
 // add adds the rows to the outbox.
-func (flags *importFlags) add(ctx context.Context, file *bulk.File, plan *bulk.Plan) error {
+func (flags *importFlags) add(ctx context.Context, plan *bulk.Plan) error {
 	opened, err := flags.address.Open(ctx, true)
 	if err != nil {
 		return err
@@ -296,7 +292,7 @@ func (flags *importFlags) add(ctx context.Context, file *bulk.File, plan *bulk.P
 		return err
 	}
 	progress := flags.printer.NewProgress(plan.Rows + plan.Repeated)
-	added, present, err := file.Import(ctx, b.Outbox, func(n int) { progress.Set(n, "") })
+	added, present, err := flags.file.Import(ctx, b.Outbox, func(n int) { progress.Set(n, "") })
 	progress.Stop()
 	flags.printer.Note("%s added, %s present already", words.Thousands(added), words.Thousands(present))
 	if err != nil {
@@ -319,7 +315,7 @@ func (l *ledgerFlag) noteNext(ctx context.Context, b *box) error {
 		return err
 	case counts.Pending == 0:
 		l.printer.Note("nothing is pending; the outbox: %s", describe(byState(counts)))
-	case len(counts.Paused) > 0:
+	case isPaused(counts):
 		l.printer.Note("%s pending, and paused; to send: %s, and then %s", words.Thousands(counts.Pending), l.command("resume"),
 			l.command("run", "--until-empty"))
 	default:

@@ -110,7 +110,7 @@ func (d *delivery) run(ctx context.Context) error {
 		d.printer.Line("%s with another process; what it does not record within about 40 seconds becomes unclear",
 			words.Count(counts.Sending, "entry"))
 	}
-	if len(counts.Paused) > 0 {
+	if isPaused(counts) {
 		d.printer.Line("warning: paused; nothing is sent until you run: %s", d.command("resume"))
 	}
 	d.progress = d.printer.NewProgress(counts.Pending) // those that others are sending end when they end

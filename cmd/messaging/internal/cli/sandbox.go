@@ -151,8 +151,6 @@ func (flags sandboxFlags) check() error {
 		return exit.With(exit.Usage, "--key must have at least %d printable ASCII characters, without white space", minKey)
 	case flags.startID != "" && !isStartID.MatchString(flags.startID):
 		return exit.With(exit.Usage, "--start-id must have 1 to 64 letters, digits, hyphens and underscores")
-	case flags.tokenFile != "" && flags.listen == "":
-		return exit.With(exit.Usage, "--token-file has no effect without --listen")
 	case flags.identifier != "" && flags.identifier != string(fake.Email) && flags.identifier != string(fake.CustomerID):
 		return exit.With(exit.Usage, "--identifier must be %s or %s", fake.Email, fake.CustomerID)
 	}

@@ -55,7 +55,7 @@ func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 	if err := s.printer.CheckFields(fields); err != nil {
 		return err
 	}
-	if err := errors.Join(checkNotEmpty(cmd), cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
+	if err := errors.Join(checkFlags(cmd), cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 		return err
 	}
 	s.running = true

@@ -42,6 +42,7 @@ definition before anything is sent; "event get" shows it.`,
 	f.StringArrayVarP(&t.texts, "field", "f", nil, "value that is a text: `name=text`")
 	f.StringArrayVarP(&t.jsons, "json-field", "F", nil, "value in JSON, such as a number: `name=json`")
 	t.confirm.Add(cmd)
+	cmd.MarkFlagsOneRequired("email", "customer")
 	addAgain(cmd, &t.again)
 	s.printsOf(cmd, &t.confirm, acceptedSend{})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -63,7 +64,7 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if err != nil {
 		return err
 	}
-	if params.Definition, err = findEvent(ctx, service.Client, nameOrID); err != nil {
+	if params.Definition, err = s.findEvent(ctx, service.Client, nameOrID); err != nil {
 		return err
 	}
 	readTimes(params)
@@ -82,9 +83,6 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 
 // params returns the params without the event, and the number of their recipients.
 func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParams, recipients int, err error) {
-	if t.email == "" && t.customer == "" {
-		return params, 0, exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
-	}
 	params.Values = make(map[string]any)
 	for i, argument := range append(slices.Clone(t.texts), t.jsons...) {
 		name, value, found := strings.Cut(argument, "=")

@@ -35,9 +35,6 @@ const (
 func (f *whenFlags) schedule() (*messaging.Schedule, error) {
 	set := f.cmd.Flags()
 	if !set.Changed("at") {
-		if set.Changed("timezone") {
-			return nil, exit.With(exit.Usage, "--timezone has no effect without --at")
-		}
 		return nil, nil
 	}
 	if at, err := time.Parse(time.RFC3339, f.at); err == nil {
