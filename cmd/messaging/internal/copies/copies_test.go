@@ -26,37 +26,20 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-// receiver is a server that keeps the requests that it receives.
-type receiver struct {
-	*httptest.Server
-	got chan fake.Request
-}
-
-func receive(t *testing.T) receiver {
-	got := make(chan fake.Request, 100)
+// receive starts a server, and returns its address and the requests that it receives.
+func receive(t *testing.T) (address string, got <-chan fake.Request) {
+	received := make(chan fake.Request, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		got <- fake.Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header, Body: body}
+		received <- fake.Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header, Body: body}
 		_, _ = io.WriteString(w, `{"success":false}`)
 	}))
 	t.Cleanup(s.Close)
-	return receiver{s, got}
+	return s.URL, received
 }
 
-// recorded is a request as the history has it.
-type recorded struct {
-	op      string
-	request fake.Request
-}
-
-func sent(op *service.Operation, body string) recorded {
-	return recorded{op.Name, fake.Request{Method: op.Method, Path: op.Path, Query: url.Values{}, Body: []byte(body),
-		Header: http.Header{"Content-Type": {"application/json"}}}}
-}
-
-func read(op *service.Operation, query string) recorded {
-	values, _ := url.ParseQuery(query)
-	return recorded{op.Name, fake.Request{Method: op.Method, Path: op.Path, Query: values}}
+func sent(op *service.Operation, body string) fake.Request {
+	return fake.Request{Method: op.Method, Path: op.Path, Body: []byte(body), Header: http.Header{"Content-Type": {"application/json"}}}
 }
 
 const emailBody = `{"sender_email":"news@acme.test","sender_name":"Acme \"News\"","email":"news@acme.test","subject":"It's $HOME\\",` +
@@ -66,16 +49,15 @@ const emailBody = `{"sender_email":"news@acme.test","sender_name":"Acme \"News\"
 	`"recipients":[{"type":"customer","customers":[{"email":"ada@example.com","last_name":"O'Hara"}]}]}`
 
 // requests has every operation, in its usual form and in others.
-var requests = map[string]recorded{
+var requests = map[string]fake.Request{
 	"an email":  sent(service.SendEmailBroadcast, emailBody),
 	"a push":    sent(service.SendPushBroadcast, `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`),
 	"an event":  sent(service.CreateEvent, `{"name":"order shipped","description":"d","parameters":[{"name":"n","type":"odd"}]}`),
 	"a trigger": sent(service.TriggerEvent, `{"event_id":"e-1","payload":{"customer":{"customer_id":"c-1"},"deep":{"a":[1.0,1e3]}}}`),
 	"a trigger with odd texts": sent(service.TriggerEvent,
 		`{"event_id":"`+"`"+`","payload":{"email":"a@b.test","a\u0000":"`+"\u202e"+`","`+"`"+`":[[],{}]}}`),
-	"events":       read(service.ListEvents, "per_page=5&cursor=abc%3D"),
-	"an odd query": read(service.ListEvents, "per_page=-1&page=2"),
-	"another path": {"", fake.Request{Method: "DELETE", Path: "/v1/segments/a b", Query: url.Values{}}},
+	"events":       {Method: "GET", Path: "/v1/events", Query: url.Values{"per_page": {"5"}, "cursor": {"abc="}}},
+	"another path": {Method: "DELETE", Path: "/v1/segments/a b", Query: url.Values{"per_page": {"-1"}, "page": {"2"}}},
 }
 
 // textOf has what two requests must have in common.
@@ -87,23 +69,23 @@ func TestCopiedCurlSendsTheSameRequest(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl")
 	}
-	s := receive(t)
+	address, got := receive(t)
 	large := sent(service.CreateEvent, `{"name":"`+strings.Repeat("x", 100<<10)+`"}`)
 	inspector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, "/api/requests/7/body", r.URL.Path)
-		_, _ = w.Write(large.request.Body)
+		_, _ = w.Write(large.Body)
 	}))
 	t.Cleanup(inspector.Close)
-	sends := func(name string, r recorded) (command string) {
-		command = copies.Curl(r.request, "/api/requests/7/body")
+	sends := func(name string, r fake.Request) (command string) {
+		command = copies.Curl(r, "/api/requests/7/body")
 		cmd := exec.Command("sh", "-c", command)
-		cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-api-key", "MESSAGING_SANDBOX_URL="+inspector.URL,
+		cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+address, "MESSAGING_API_KEY=the-api-key", "MESSAGING_SANDBOX_URL="+inspector.URL,
 			"no_proxy=*")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s: %s", name, out)
-		got := <-s.got
-		assert.Equal(t, textOf(r.request), textOf(got))
-		assert.Equal(t, "the-api-key", got.Header.Get("X-Authorization"))
+		received := <-got
+		assert.Equal(t, textOf(r), textOf(received))
+		assert.Equal(t, "the-api-key", received.Header.Get("X-Authorization"))
 		return command
 	}
 	for name, r := range requests {
@@ -114,27 +96,24 @@ func TestCopiedCurlSendsTheSameRequest(t *testing.T) {
 
 // TestCopiedGoSendsTheSameRequest runs the code of all sends in one program.
 func TestCopiedGoSendsTheSameRequest(t *testing.T) {
-	s := receive(t)
-	var program strings.Builder
-	program.WriteString("package main\n\nimport (\n\"context\"\n\"fmt\"\n\"os\"\n\n" +
-		"\"github.com/messaging-go/messaging\"\n)\n\nfunc main() {\nctx := context.Background()\n" +
-		"client, err := messaging.NewClient(os.Args[1], \"the-api-key\", messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))\n" +
-		"if err != nil {\npanic(err)\n}\n")
-	var order []recorded
+	address, got := receive(t)
+	program := "package main\n\nimport (\n\"context\"\n\"fmt\"\n\"os\"\n\n\"github.com/messaging-go/messaging\"\n)\n\n" +
+		"func main() {\nctx := context.Background()\nclient, err := messaging.NewClient(os.Args[1], \"the-api-key\", " +
+		"messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))\nif err != nil {\npanic(err)\n}\n"
+	var order []fake.Request
 	for name, r := range requests {
-		if len(r.request.Body) > 0 {
-			_, _ = fmt.Fprintf(&program, "{ // %s\n%s\nif err != nil {\nfmt.Println(err)\n}\n}\n", name, copies.Go(r.op, r.request.Body))
+		if op, _ := service.Find(r.Method, r.Path); len(r.Body) > 0 {
+			program += fmt.Sprintf("{ // %s\n%s\nif err != nil {\nfmt.Println(err)\n}\n}\n", name, copies.Go(op.Name, r.Body))
 			order = append(order, r)
 		}
 	}
-	program.WriteString("}\n")
 	file := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(file, []byte(program.String()), 0o600))
-	out, err := exec.Command("go", "run", file, s.URL).CombinedOutput()
-	require.NoError(t, err, "%s\n%s", out, program.String())
-	require.Len(t, s.got, len(order), "%s", out)
+	require.NoError(t, os.WriteFile(file, []byte(program+"}\n"), 0o600))
+	out, err := exec.Command("go", "run", file, address).CombinedOutput()
+	require.NoError(t, err, "%s\n%s", out, program)
+	require.Len(t, got, len(order), "%s", out)
 	for _, r := range order {
-		assert.Equal(t, textOf(r.request), textOf(<-s.got))
+		assert.Equal(t, textOf(r), textOf(<-got))
 	}
 }
 

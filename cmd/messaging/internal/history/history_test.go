@@ -2,7 +2,6 @@ package history_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,31 +34,56 @@ func numbers(entries []*history.Entry) []int {
 	return list
 }
 
-func filled(max, n int) *history.Store {
-	s := history.New(max, 1<<30)
-	for i := 1; i <= n; i++ {
-		s.Add(exchange(i))
+// change changes an exchange.
+type change = func(*fake.Exchange)
+
+// read is a read with a status, some time after the first exchange.
+func read(status int, after time.Duration, changes ...change) *fake.Exchange {
+	e := exchange(0)
+	e.At, e.Status, e.ResponseBody = time.Unix(1_000_000, 0).Add(after), status, []byte(`{"success":false}`)
+	for _, c := range changes {
+		c(e)
 	}
-	return s
+	return e
 }
 
-func TestStoreKeepsTheLatestAndFindsThemInPages(t *testing.T) {
-	s := filled(3, 5)
-	assert.Equal(t, []int{5, 4, 3}, find(t, s, ""))
-	assert.Equal(t, history.State{Last: 5, Dropped: 2, Requests: 3}, s.State())
-	for number, kept := range map[int]bool{2: false, 3: true, 6: false} {
-		_, ok := s.Get(number)
-		assert.Equal(t, kept, ok, number)
+// send is a send with a status, which is carried out if that is 200.
+func send(status int, after time.Duration, changes ...change) *fake.Exchange {
+	return read(status, after, append([]change{func(e *fake.Exchange) {
+		e.Op, e.Request.Method, e.Request.Body = "trigger event", "POST", []byte("{}")
+		if status == 200 {
+			e.Effect = &fake.Trigger{}
+		}
+	}}, changes...)...)
+}
+
+func lost(e *fake.Exchange)    { e.Status, e.Fault = 0, "answer_lost" }
+func another(e *fake.Exchange) { e.Request.Body = []byte("[]") }
+func curl(e *fake.Exchange)    { e.Request.Header = http.Header{"User-Agent": {"curl/8"}} }
+
+// stored returns a store of at most max entries to which the exchanges were added. A nil is a mark.
+func stored(max int, list ...*fake.Exchange) (s *history.Store, last *history.Entry) {
+	s = history.New(max, 1<<30)
+	number := 0
+	for _, e := range list {
+		if e == nil {
+			s.Mark("a test")
+			continue
+		}
+		number++
+		e.Number = number
+		s.Add(e)
 	}
-	s = filled(100, 10)
-	even := history.Query{}.And(func(e *history.Entry) bool { return e.Number%2 == 0 })
-	assert.Equal(t, 5, s.Count(even))
-	found, more := s.Find(even, 9, 2)
-	assert.Equal(t, []int{8, 6}, numbers(found))
-	assert.True(t, more)
-	found, more = s.Find(even, 5, 2)
-	assert.Equal(t, []int{4, 2}, numbers(found))
-	assert.False(t, more)
+	last, _ = s.Get(number)
+	return s, last
+}
+
+func find(t *testing.T, s *history.Store, query string) []int {
+	t.Helper()
+	q, err := history.Parse(query)
+	require.NoError(t, err)
+	found, _ := s.Find(s.Grouped(q), 0, 10)
+	return numbers(found)
 }
 
 func TestStoreKeepsItsBytesAndAlwaysTheLatest(t *testing.T) {
@@ -77,36 +100,30 @@ func TestStoreKeepsItsBytesAndAlwaysTheLatest(t *testing.T) {
 
 func TestAnEntryCountsAsWhatItTakes(t *testing.T) {
 	const customers, limit = 1_000, 4 << 20
-	var list []fake.CustomerParams
+	var list []string
 	for i := range customers {
-		list = append(list, fake.CustomerParams{Email: fmt.Sprintf("customer-%d@example.com", i)})
+		list = append(list, fmt.Sprintf(`{"email":"customer-%d@example.com"}`, i))
 	}
-	body, err := json.Marshal(map[string]any{"subject": "s", "message": "m", "schedule_type": "send-now",
-		"recipients": []any{map[string]any{"type": "customer", "customers": list}}})
-	require.NoError(t, err)
 	for name, body := range map[string]string{
-		"a broadcast": string(body), "problems": `{"recipients":[` + strings.Repeat("0,", customers) + `0]}`,
+		"problems": `{"recipients":[` + strings.Repeat("0,", customers) + `0]}`,
+		"a broadcast": `{"subject":"s","message":"m","schedule_type":"send-now","recipients":{"type":"customer","customers":[` +
+			strings.Join(list, ",") + `]}}`,
 	} {
-		s, _, send := served(10_000, limit)
-		send("push-notification", body)
+		s := history.New(10_000, limit)
+		service := fake.New(fake.Config{NoHistory: true, Observe: s.Add})
+		send := func() {
+			r := httptest.NewRequest("POST", "/v1/broadcast/send/push-notification", strings.NewReader(body))
+			r.Header = http.Header{"X-Authorization": {service.APIKey()}, "Content-Type": {"application/json"}}
+			service.Replay(r, 0)
+		}
+		send()
 		before := heap()
 		for range 60 {
-			send("push-notification", body)
+			send()
 		}
 		assert.Less(t, heap()-before, int64(limit*12/10), name)
 		assert.Less(t, s.State().Requests, 61, "%s: the limit was reached", name)
-		runtime.KeepAlive(send)
-	}
-}
-
-// served returns a store with the exchanges of a service, and a function that sends a broadcast to that.
-func served(max int, maxBytes int64) (s *history.Store, service *fake.Server, send func(channel, body string)) {
-	s = history.New(max, maxBytes)
-	service = fake.New(fake.Config{NoHistory: true, Observe: s.Add})
-	return s, service, func(channel, body string) {
-		r := httptest.NewRequest("POST", "/v1/broadcast/send/"+channel, strings.NewReader(body))
-		r.Header = http.Header{"X-Authorization": {service.APIKey()}, "Content-Type": {"application/json"}}
-		service.Replay(r, 0)
+		runtime.KeepAlive(service)
 	}
 }
 
@@ -117,34 +134,6 @@ func heap() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
-}
-
-func TestAnEntryKeepsWhatARowShowsAndReadsTheRestAgain(t *testing.T) {
-	s, service, send := served(10, 1<<30)
-	customers := strings.Repeat(`{"customer_id":"c-1"},`, 600)
-	body := `{"sender_email":"a@acme.test","sender_name":"Acme","email":"b@acme.test","message_type":"marketing","message":"Hi",` +
-		`"subject":"` + strings.Repeat("é", 400) + `","schedule_type":"send-now","recipients":[{"type":"segment","segments":["vip","new"]},` +
-		`{"type":"customer","customers":[` + customers + `{"email":"ada@example.com"}]}]}`
-	for range 2 {
-		send("email", body)
-		service.AddRule(fake.Rule{Probability: 1, Fault: fake.Fault{Kind: fake.Status, Status: 502}})
-	}
-	sent, _ := s.Get(1)
-	refused, _ := s.Get(2)
-	for _, e := range []*history.Entry{sent, refused} {
-		assert.Equal(t, strings.Repeat("é", 250), e.Subject, "its beginning")
-		assert.Equal(t, []any{[]string{"c-1", "c-1", "c-1", "c-1", "c-1"}, 601, []string{"vip", "new"}, 2},
-			[]any{e.Names, e.Named, e.Segments, e.SegmentCount})
-	}
-	assert.Len(t, sent.Changes, history.MaxChanges)
-	assert.Equal(t, []int{2, 599}, []int{sent.Created, sent.Updated})
-	email, push := sent.Broadcast()
-	assert.Equal(t, "Acme", email.SenderName)
-	assert.Len(t, email.Recipients[1].Customers, 601)
-	assert.Nil(t, push)
-	email, _ = refused.Broadcast()
-	assert.Nil(t, email)
-	assert.Empty(t, refused.Changes)
 }
 
 func TestSearchReadsEscapesAndCapitals(t *testing.T) {
@@ -158,27 +147,24 @@ func TestSearchReadsEscapesAndCapitals(t *testing.T) {
 }
 
 func TestStoreDoesNotRestartItsNumbersAfterAClear(t *testing.T) {
-	s := filled(10, 4)
+	s, _ := stored(10, exchange(0), exchange(0), exchange(0), exchange(0))
 	s.Clear()
 	assert.Equal(t, history.State{Last: 4, Cleared: 1, Begin: 4}, s.State())
-	entries, complete := s.After(2)
-	assert.Empty(t, entries)
-	assert.False(t, complete, "3 and 4 are gone")
 	s.Add(exchange(5))
-	entries, complete = s.After(4)
-	assert.Equal(t, []int{5}, numbers(entries))
-	assert.True(t, complete)
+	for after, complete := range map[int]bool{2: false, 4: true} { // 3 and 4 are gone
+		entries, all := s.After(after)
+		assert.Equal(t, []int{5}, numbers(entries))
+		assert.Equal(t, complete, all)
+	}
 }
 
 func TestWaitFindsTheFirstMatchAfterANumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := filled(100, 3)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		var all sync.WaitGroup
+		s, _ := stored(100, read(200, 0), read(200, 0), read(200, 0))
+		ctx, cancel := context.WithCancel(t.Context())
 		for name, test := range map[string]struct {
 			query       string
-			after, want int // 0 if the time is over
+			after, want int // 0 if it never arrives
 		}{
 			"what has arrived before":     {"", 2, 3},
 			"what arrives later":          {"status:422", 1, 5},
@@ -189,23 +175,20 @@ func TestWaitFindsTheFirstMatchAfterANumber(t *testing.T) {
 		} {
 			query, err := history.Parse(test.query)
 			require.NoError(t, err)
-			all.Go(func() {
+			go func() {
 				found := 0
 				err := s.Wait(ctx, query, test.after, func(e *history.Entry) bool { found = e.Number; return false })
-				assert.Equal(t, test.want == 0, errors.Is(err, context.DeadlineExceeded), name)
+				assert.Equal(t, test.want == 0, errors.Is(err, context.Canceled), name)
 				assert.Equal(t, test.want, found, name)
-			})
+			}()
 		}
-		for number := 4; number <= 6; number++ {
+		for i, status := range []int{200, 422, 422} {
 			synctest.Wait()
 			s.Clear()
-			e := exchange(number)
-			if number > 4 {
-				e.Status = 422
-			}
-			s.Add(e)
+			s.Add(read(status, 0, func(e *fake.Exchange) { e.Number = 4 + i }))
 		}
-		all.Wait()
+		synctest.Wait()
+		cancel()
 	})
 }
 
@@ -222,9 +205,10 @@ func TestQueryTerms(t *testing.T) {
 			Request: fake.Request{Method: "POST", Path: "/v1/broadcast/send/email", Body: []byte(`{"subject":"We have Moved",` +
 				`"sender_email":"sam@acme.test","email":"news@acme.test","bcc":["audit@acme.test"],"recipients":[{"customers":[` +
 				`{"email":"Ada@Example.com","customer_id":"c-7","phone_no":"+4930"}]}]}`)}},
-		{Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &fake.PushBroadcast{Subject: "Hi", AllCustomers: true}},
+		{Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &fake.PushBroadcast{Subject: "Hi", AllCustomers: true},
+			Request: fake.Request{Body: []byte(`{"email":"ada"`)}}, // not JSON
 		{Op: "trigger event", Status: 200, At: now.Add(-time.Hour), Effect: &fake.Trigger{EventID: "e-1", EventName: "Order shipped"},
-			Request: fake.Request{Body: []byte(`{"payload":{"at":"today","email":"grace@example.com"}}`)}},
+			Request: fake.Request{Body: []byte(`{"payload":{"at":"today","email":"grace@example.com","vip":true,"parcels":12345678901234567890}}`)}},
 		{Op: "trigger event", Status: 422, At: now, Problems: map[string][]string{"payload.order": {"is required"}},
 			Request: fake.Request{Body: []byte(`{"event_id":"e-2","payload":{"email":"eve@example.com"}}`)}},
 		{Op: "list customers", Status: 401, At: now, ForeignKey: true,
@@ -240,17 +224,19 @@ func TestQueryTerms(t *testing.T) {
 		"email push refused foreign":         {"since:5m"},
 		"email push foreign":                 {"-op:trigger"},
 		"email push":                         {"to:ada@example.com", "to:c-7", "to:+4930", "to:audit@"},
-		"email":                              {"subject:moved", "moved", `"have moved"`},
-		"push trigger":                       {"to:grace"},
-		"push refused":                       {"to:eve@example.com"},
-		"push":                               {"to:sam@acme.test", "status:none", "status:unknown", "fault:answer", "fault:any"},
-		"trigger refused":                    {"op:trigger", "op:TRIGGER"},
+		"email": {"subject:moved", "moved", `"have moved"`, "value:email=ada", "value:customers.email=ADA@",
+			"value:recipients.customers.email=ada", "value:customers.email==ada@example.com"},
+		"push trigger":    {"to:grace"},
+		"push refused":    {"to:eve@example.com"},
+		"push":            {"to:sam@acme.test", "status:none", "status:unknown", "fault:answer", "fault:any"},
+		"trigger refused": {"op:trigger", "op:TRIGGER"},
 		"trigger": {"event:e-1", "event:shipped", "has:skipped", "value:at=TOD", "value:payload.at=",
-			"op:trigger status:200"},
+			"op:trigger status:200", "value:vip=true", "value:parcels==12345678901234567890", "value:parcels=2345"},
 		"refused foreign": {"status:4xx", "status:rejected"},
 		"refused":         {"status:422", "event:e-2", "event:invoice"},
 		"foreign":         {"has:foreign_key", "bob@example.com", "acme/1", "77"},
-		"":                {`quoted \"`, "have nothing", "http://nowhere", `"-op:trigger"`, "redacted"},
+		"": {`quoted \"`, "have nothing", "http://nowhere", `"-op:trigger"`, "redacted", "value:parcels==1234567890123456789",
+			"value:email==GRACE", "value:mail=ada", "value:recipients.email=ada"},
 	} {
 		for _, text := range texts {
 			found := []string{}
@@ -260,6 +246,16 @@ func TestQueryTerms(t *testing.T) {
 			assert.Equal(t, want, strings.Join(found, " "), text)
 		}
 	}
+}
+
+func TestASearchDecodesNoBodyAsAWhole(t *testing.T) {
+	s, e := stored(1, send(200, 0))
+	e.Request.Body = []byte(`{"to":[` + strings.Repeat(`{"email":"ada@example.com"},`, 10_000) + `"x"]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	assert.Empty(t, find(t, s, "value:x=ada"))
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(14*len(e.Request.Body)))
 }
 
 func TestParseSaysWhatIsWrong(t *testing.T) {
@@ -283,25 +279,71 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestAValueIsFoundByTheEndOfItsPath(t *testing.T) {
-	body := `{"recipients":[{"customers":[{"email":"ada@example.com"},{"email":"grace@example.com","vip":true}]}],` +
-		`"parcels":12345678901234567890}`
-	s, e := stored(1, send(200, 0, func(e *fake.Exchange) { e.Request.Body = []byte(body) }))
-	for text, want := range map[string]bool{
-		"value:email=GRACE": true, "value:customers.email=ada@": true, "value:recipients.customers.email=ada": true,
-		"value:recipients.email=ada": false, "value:vip=true": true, "value:parcels=12345678901234567890": true,
-		"value:parcels==12345678901234567890": true, "value:parcels==1234567890123456789": false, "value:email==GRACE": false,
-		"value:email==Grace@example.com": true, "value:mail=ada": false,
-	} {
-		assert.Equal(t, want, len(find(t, s, text)) == 1, text)
-	}
-	e.Request.Body = []byte(`{"email":"ada"`)
-	assert.Empty(t, find(t, s, "value:email=ada"), "it is not JSON")
+func TestTheSameRequestsAfterFailuresAreOneGroup(t *testing.T) {
+	s, _ := stored(100, read(502, 0), read(429, time.Second), read(200, 2*time.Second), read(200, 3*time.Second))
+	assert.Equal(t, []int{4, 3}, find(t, s, ""), "what follows a success is another call")
+	e, _ := s.Get(3)
+	assert.Equal(t, 3, e.Attempt)
+	assert.Equal(t, []int{2, 1}, numbers(s.Attempts(e)))
+	assert.Equal(t, []int{1}, find(t, s, "status:5xx"), "a search still finds an attempt whose successor does not match")
 
-	e.Request.Body = []byte(`{"to":[` + strings.Repeat(`{"email":"ada@example.com"},`, 10_000) + `"x"]}`)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	assert.Empty(t, find(t, s, "value:x=ada"))
-	runtime.ReadMemStats(&after)
-	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(14*len(e.Request.Body)), "it is never decoded as a whole")
+	var loop []*fake.Exchange
+	for i := range 11 {
+		loop = append(loop, read(500, time.Duration(i)*time.Second))
+	}
+	s, last := stored(100, append(loop, read(200, 11*time.Second))...)
+	assert.Equal(t, []int{12, 10}, find(t, s, ""), "a loop that always fails is more than one group")
+	assert.Equal(t, []int{11}, numbers(s.Attempts(last)))
+}
+
+// TestAttemptsAreWhatTheClientRetriesAndDuplicatesHaveATwinThatWasCarriedOut has both of the last send.
+func TestAttemptsAreWhatTheClientRetriesAndDuplicatesHaveATwinThatWasCarriedOut(t *testing.T) {
+	replay := func(e *fake.Exchange) { e.ReplayOf = 1 }
+	for name, test := range map[string]struct {
+		sends                []*fake.Exchange
+		attempt, duplicateOf int
+	}{
+		"a retry":                      {[]*fake.Exchange{send(429, 0), send(200, time.Second)}, 2, 0},
+		"another client between":       {[]*fake.Exchange{send(429, 0), send(429, time.Second, curl), send(200, 2*time.Second)}, 2, 0},
+		"another body after a refusal": {[]*fake.Exchange{send(429, 0), send(200, time.Second, another)}, 1, 0},
+		"another client after it":      {[]*fake.Exchange{send(429, 0), send(200, time.Second, curl)}, 1, 0},
+		"a send that is not retried":   {[]*fake.Exchange{send(502, 0), send(200, time.Second)}, 1, 0},
+		"an invalid request":           {[]*fake.Exchange{send(422, 0), send(422, time.Second)}, 1, 0},
+		"a later call":                 {[]*fake.Exchange{send(429, 0), send(200, time.Minute)}, 1, 0},
+		"a mark after a refusal":       {[]*fake.Exchange{send(429, 0), nil, send(200, time.Second)}, 1, 0},
+		"carried out twice":            {[]*fake.Exchange{send(200, 0), send(200, time.Second)}, 1, 1},
+		"the first response was lost":  {[]*fake.Exchange{send(200, 0, lost), send(200, time.Second)}, 1, 1},
+		"a refusal between":            {[]*fake.Exchange{send(200, 0), send(429, time.Second), send(200, time.Minute)}, 1, 1},
+		"refused the second time":      {[]*fake.Exchange{send(200, 0), send(429, time.Second)}, 1, 0},
+		"another body":                 {[]*fake.Exchange{send(200, 0), send(200, time.Second, another)}, 1, 0},
+		"another client":               {[]*fake.Exchange{send(200, 0), send(200, time.Second, curl)}, 1, 1},
+		"a replay":                     {[]*fake.Exchange{send(200, 0), send(200, time.Second, replay)}, 1, 0},
+		"much later":                   {[]*fake.Exchange{send(200, 0), send(200, time.Hour)}, 1, 0},
+		"after a mark":                 {[]*fake.Exchange{send(200, 0), nil, send(200, time.Second)}, 1, 0},
+		"twice after a mark":           {[]*fake.Exchange{send(200, 0), nil, send(200, time.Second), send(200, time.Minute)}, 1, 2},
+	} {
+		_, last := stored(100, test.sends...)
+		assert.Equal(t, []int{test.attempt, test.duplicateOf}, []int{last.Attempt, last.DuplicateOf}, name)
+	}
+	// A store of two entries forgets a send that it no longer keeps.
+	_, last := stored(2, send(200, 0), send(429, 1), send(429, 2), send(200, 3))
+	assert.Zero(t, last.DuplicateOf)
+	_, last = stored(2, send(200, 0), send(200, 1), send(200, 2))
+	assert.Equal(t, 2, last.DuplicateOf)
+}
+
+func TestNotesAreFoundOnce(t *testing.T) {
+	s := history.New(100, 1<<30)
+	var asked []int
+	s.Notes = func(e *history.Entry) []history.Note {
+		asked = append(asked, e.Number)
+		return []history.Note{{Code: "duplicate"}}[:e.Number-1]
+	}
+	s.Add(exchange(1))
+	s.Add(exchange(2))
+	assert.Empty(t, asked, "nobody asks yet")
+	for text, want := range map[string][]int{"has:duplicate": {2}, "-has:duplicate": {1}, "has:skipped": {}} {
+		assert.Equal(t, want, find(t, s, text), text)
+	}
+	assert.ElementsMatch(t, []int{1, 2}, asked)
 }

@@ -137,7 +137,10 @@ func TestRequestsThatAreNoLongerKeptAreCounted(t *testing.T) {
 	for range 4 {
 		f.read()
 	}
-	f.shows("/api/requests", `"dropped":3`)
+	f.shows("/api/requests", `"dropped":3`, `2×"number":`, `"number":5,`, `"number":4,`)
+	for _, number := range []string{"3", "6"} {
+		assert.Equal(t, 404, f.get("/api/requests/"+number).Status)
+	}
 	assert.Contains(t, f.timedOut("q=op:trigger&after=start"),
 		"no request matched in 1ms; 2 came since the start, and older ones that are no longer kept (--keep); nearest: request 5")
 	assert.NotContains(t, f.timedOut("q=op:trigger&after=3"), "no longer kept")
@@ -154,7 +157,7 @@ func TestTheLimitsOfTheSandboxAreNotThoseOfTheService(t *testing.T) {
 	f := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.Identifier, c.MaxRecords = fake.CustomerID, 24 })
 	assert.Equal(t, 422, f.trigger(skippedBody))
 	f.shows("/api/requests/1", "is required as the customer identifier")
-	require.Equal(t, 507, f.push(strings.ReplaceAll(pushTo(0, 1), `"email":"`, `"customer_id":"`)))
+	require.Equal(t, 507, f.push(strings.ReplaceAll(pushTo(1), `"email":"`, `"customer_id":"`)))
 	f.shows("/requests/2", "This is a limit of the sandbox, not of the real service")
 }
 

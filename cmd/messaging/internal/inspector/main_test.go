@@ -3,7 +3,6 @@ package inspector_test
 import (
 	"context"
 	"flag"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -64,14 +63,12 @@ func start(t testing.TB, change ...func(*sandbox.Config, *inspector.Config)) *fi
 	pages.Box = box
 	ctx, cancel := context.WithCancel(t.Context())
 	server := inspector.Server(ctx, pages)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ui) }()
+	go func() { _ = server.Serve(ui) }()
 	f := &fixture{t: t, box: box, ui: "http://" + ui.Addr().String(), api: "http://" + api.Addr().String(), key: testKey, client: newClient(t)}
 	t.Cleanup(func() {
 		cancel()
 		f.client.CloseIdleConnections()
 		require.NoError(t, server.Close())
-		require.ErrorIs(t, <-served, http.ErrServerClosed)
 		box.Close()
 	})
 	return f
@@ -190,14 +187,19 @@ func withMessage(message string) string {
 	return broadcastOf(`"<p>Hi {{name}}, <a href=\"https://acme.test\">look</a></p>"`, strconv.Quote(message))
 }
 
-// pushTo returns a broadcast to customers with consecutive numbers.
-func pushTo(first, n int) string {
-	customers := make([]string, n)
-	for i := range customers {
-		customers[i] = fmt.Sprintf(`{"email":"c%d@x.test"}`, first+i)
-	}
+// pushTo returns a broadcast to n customers.
+func pushTo(n int) string {
 	return `{"subject":"s","message":"m","schedule_type":"send-now","recipients":{"type":"customer","customers":[` +
-		strings.Join(customers, ",") + `]}}`
+		many(n, ",", `{"email":"c%d@x.test"}`) + `]}}`
+}
+
+// many returns n texts, in which each %d is the number of the text.
+func many(n int, separator, text string) string {
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = strings.ReplaceAll(text, "%d", strconv.Itoa(i))
+	}
+	return strings.Join(texts, separator)
 }
 
 // header sets headers of a request.

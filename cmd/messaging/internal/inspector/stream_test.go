@@ -2,14 +2,21 @@ package inspector_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
 // message is one of a stream.
@@ -91,4 +98,21 @@ func TestStreamHasAModestRateAndDelaysNoRequest(t *testing.T) {
 		last = m.Last
 	}
 	assert.LessOrEqual(t, messages, 2+int(time.Since(began)/(100*time.Millisecond)))
+}
+
+func TestStreamSendsHeartbeatsAndEndsWithTheServer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close()) // nobody connects
+	synctest.Test(t, func(t *testing.T) {
+		box, err := sandbox.Start(sandbox.Config{Listener: listener, Wrap: func(h http.Handler) http.Handler { return h }, Keep: 1})
+		require.NoError(t, err)
+		defer box.Close()
+		ending, end := context.WithTimeout(t.Context(), 50*time.Second)
+		defer end()
+		response := httptest.NewRecorder()
+		inspector.Server(ending, inspector.Config{Box: box, Address: listener.Addr()}).Handler.ServeHTTP(response,
+			httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/api/stream", nil))
+		assert.Equal(t, 3, strings.Count(response.Body.String(), ": heartbeat\n\n"))
+	})
 }

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -40,12 +39,4 @@ func TestARequestIsKeptWithoutTheValuesOfSecretNames(t *testing.T) {
 	for name, values := range r.Header {
 		assert.Equal(t, []string{"REDACTED"}, values, name)
 	}
-}
-
-func TestARequestIsKeptWithoutTheKeyThatItWasSentWith(t *testing.T) {
-	r := fake.Request{Method: "POST", Path: "/" + liveKey, Query: url.Values{"name": {liveKey}, liveKey: {"1"}},
-		Header: http.Header{"X-Authorization": {liveKey}, "X-Value": {"a " + liveKey}}, Body: []byte(`{"name":"` + liveKey + `"}`)}
-	withoutCredentials(&r)
-	assert.NotContains(t, fmt.Sprintf("%+v %s", r, r.Body), liveKey)
-	assert.Equal(t, `{"name":"[API key]"}`, string(r.Body))
 }
