@@ -18,7 +18,7 @@ const replayButtons = `[...document.querySelectorAll(".replay button")].filter((
 // button is primary while the others say that they send no edits.
 func TestAMessageIsEditedWithoutItsJSON(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
-	b.send("POST", emailPath, email(t, "Moved", "<p>One</p>\n<p>\"Two\"</p>"))
+	b.send("POST", emailPath, email("Moved", "<p>One</p>\n<p>\"Two\"</p>"))
 	b.send("POST", triggerPath, trigger("ada@example.com", "today"))
 	p := openTab(t, b.ui+"/requests/1?tab=replay", 1280, "light")
 	const message = `document.querySelector("textarea[name=message]")`
@@ -46,12 +46,12 @@ func TestAMessageIsEditedWithoutItsJSON(t *testing.T) {
 	p.is(`document.querySelector("details:has(textarea)").open`)
 	assert.Equal(t, original+`*Send the edited message; Send the edited body`, eval[string](p, replayButtons), "a draft is an edit")
 	p.click(".replay:has([name=message]) button", `location.pathname === "/requests/3"`)
-	assert.Equal(t, strings.Replace(email(t, "Moved", "X"), `"X"`, `"<p>Three</p>\n"`, 1), b.control("GET", "/api/requests/3/body", ""))
+	assert.Equal(t, strings.Replace(email("Moved", "X"), `"X"`, `"<p>Three</p>\n"`, 1), b.control("GET", "/api/requests/3/body", ""))
 	p.show(b.ui + "/requests/1?tab=replay")
 	p.until(message + `.value !== "<p>Three</p>\n"`)
 	p.click(".replay button")
 	p.until(`location.pathname === "/requests/4" && document.querySelector("#detail").textContent.includes("This repeats request 1.")`)
-	assert.Equal(t, email(t, "Moved", "<p>One</p>\n<p>\"Two\"</p>"), b.control("GET", "/api/requests/4/body", ""))
+	assert.Equal(t, email("Moved", "<p>One</p>\n<p>\"Two\"</p>"), b.control("GET", "/api/requests/4/body", ""))
 
 	p.show(b.ui + "/requests/1?tab=replay") // Ctrl and Enter send what is edited, and the focus goes to the result
 	p.edit("[name=subject]", "Edited")
@@ -67,7 +67,7 @@ func TestAMessageIsEditedWithoutItsJSON(t *testing.T) {
 func TestADetailIsCopiedFoldedAndSearched(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	message := "<div>\n\n" + strings.Repeat("<p>Hi</p><p> there</p>\n", 60) + "<p><a href='http://acme.test'>look</a></p>\n</div>\n"
-	b.send("POST", emailPath, email(t, "Moved", message))
+	b.send("POST", emailPath, email("Moved", message))
 	b.send("POST", triggerPath, `{"payload":{"email":"ada","order":{"a":{"b":1}}}}`)
 	const odd = "no JSON:\r\n\x00\u202e"
 	b.send("POST", triggerPath, odd)

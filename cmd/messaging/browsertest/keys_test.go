@@ -69,23 +69,6 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	p.requireNoErrors("^$") // such as what the policy of the page blocks
 }
 
-func TestEachKeyMovesExactlyOneRowHoweverFastItIsPressed(t *testing.T) {
-	b := startBox(t, "--seed", "demo")
-	b.sendMany(rows)
-	p := openTab(t, b.ui+"/requests/40", 1280, "light")
-	for range 12 {
-		p.press("j")
-	}
-	p.until(`location.pathname === "/requests/28"`)
-	b.send("POST", triggerPath, trigger("new@example.com", "2026-12-01T09:00:00Z"))
-	p.until(`document.querySelector('.row[data-number="41"]')`)
-	for range 3 {
-		p.press("k")
-	}
-	p.until(`location.pathname === "/requests/31" && document.querySelectorAll("#rows > [aria-current]").length === 1 &&
-		document.querySelector("#rows > [aria-current]").dataset.number === "31"`)
-}
-
 // TestTheSettingsOfABrowserStay has the theme and the shortcuts.
 func TestTheSettingsOfABrowserStay(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
@@ -109,38 +92,66 @@ func TestTheSettingsOfABrowserStay(t *testing.T) {
 	p.press("f", `location.pathname === "/faults"`)
 }
 
-// TestEveryWayBackLeadsToTheRow leaves a detail by its link, by a key and by the button of
-// the browser.
-func TestEveryWayBackLeadsToTheRow(t *testing.T) {
+// TestAListKeepsItsPlace has the keys, new rows, and each way back from a detail: its link, a key and the button of the
+// browser.
+func TestAListKeepsItsPlace(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	b.sendMany(rows)
-	ways := map[string]func(*tab){
-		"link":    func(p *tab) { p.click(".back") },
-		"key":     func(p *tab) { p.press("Escape") },
-		"browser": func(p *tab) { p.do(chromedp.NavigateBack()) },
+	p := openTab(t, b.ui+"/requests/40", 1280, "light")
+	for range 12 { // each moves exactly one row, however fast it is pressed
+		p.press("j")
+	}
+	p.until(`location.pathname === "/requests/28"`)
+	b.send("POST", triggerPath, trigger("new@example.com", "2026-12-01T09:00:00Z"))
+	p.until(`document.querySelector('.row[data-number="41"]')`)
+	for range 3 {
+		p.press("k")
+	}
+	p.until(`location.pathname === "/requests/31" && document.querySelectorAll("#rows > [aria-current]").length === 1 &&
+		document.querySelector("#rows > [aria-current]").dataset.number === "31"`)
+
+	for _, width := range []int64{390, 1280} {
+		p.resize(width)
+		p.show(b.ui)
+		eval[bool](p, `(document.querySelector("#rows .row:nth-child(30)").scrollIntoView({ block: "center" }), true)`)
+		before := eval[string](p, firstRow)
+		b.send("POST", triggerPath, trigger("grace@example.com", fmt.Sprint(width)))
+		p.until(newCount + `.textContent === "1 new"`)
+		p.is(`((new_) => new_.top >= 0 && new_.bottom <= innerHeight)(` + newCount + `.getBoundingClientRect())`)
+		assert.Equal(t, before, eval[string](p, firstRow), "it is read further down")
+		p.do(chromedp.Click(chromedp.CSS("#new")))
+		p.until(firstRow + ` !== "` + before + `" && document.querySelector("#rows .row").getBoundingClientRect().top > 0`)
+	}
+
+	ways := map[string]func(){
+		"link":    func() { p.click(".back") },
+		"key":     func() { p.press("Escape") },
+		"browser": func() { eval[bool](p, `(history.back(), true)`) },
 	}
 	for _, test := range []struct {
 		way   string
 		width int64
 	}{{"link", 390}, {"key", 390}, {"browser", 390}, {"link", 900}} {
-		p := openTab(t, b.ui, test.width, "light") // with a history of its own
+		p.resize(test.width)
+		p.show(b.ui)
 		p.is(listIsShown)
 		eval[bool](p, `(document.querySelector(".row[data-number='9']").scrollIntoView({ block: "center" }), true)`)
-		top, entries := eval[float64](p, `scrollY`), eval[int](p, `history.length`)
+		top := eval[float64](p, `scrollY`)
 		assert.Positive(t, top)
 		p.click(`.row[data-number="9"]`, detailIsShown+` && document.activeElement.id === "detail"`)
 		p.is(`document.querySelector(".back").getBoundingClientRect().top >= 0`)
+		entries := eval[int](p, `history.length`)
 		if test.way != "browser" { // which shows the views one by one
 			p.click(`[data-tab=exchange]`, `location.search === "?tab=exchange"`)
 			entries++
 		}
-		ways[test.way](p)
+		ways[test.way]()
 		p.until(listIsShown + ` && location.href === "` + b.ui + `/" && document.activeElement.dataset.number === "9"`)
 		assert.InDelta(t, top, eval[float64](p, `scrollY`), 1, test)
-		assert.Equal(t, entries+1, eval[int](p, `history.length`), "%v adds nothing to the history", test)
-		p.close()
+		assert.Equal(t, entries, eval[int](p, `history.length`), "%v adds nothing to the history", test)
 	}
-	p := openTab(t, b.ui+"/requests/9?q=to:example.com", 390, "light")
+	p.resize(390)
+	p.show(b.ui + "/requests/9?q=to:example.com")
 	p.click(`[data-step="1"]`, `location.pathname === "/requests/8" && `+detailIsShown)
 	p.press("Escape")
 	p.until(listIsShown + ` && location.pathname + location.search === "/?q=to%3Aexample.com" ` +
