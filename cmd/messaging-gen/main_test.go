@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -96,19 +97,29 @@ func TestFolderNamesThePackage(t *testing.T) {
 
 func TestEventsThatCannotBeUsedAreIgnoredByALine(t *testing.T) {
 	service := inAnEmptyFolder(t)
-	service.AddEvents(messaging.Event{ID: "1", Name: "order lost"}, messaging.Event{ID: "2", Name: "order lost"})
+	a, b := messaging.EventParameter{Name: "a", Type: "TEXT"}, messaging.EventParameter{Name: "b", Type: "text"}
+	shifted := messaging.Event{ID: "2", Name: "listed twice with one id", Parameters: []messaging.EventParameter{b, a}}
+	service.AddEvents(shifted, messaging.Event{ID: "4", Name: "order lost"}, messaging.Event{ID: "5"}, shifted,
+		messaging.Event{ID: "3", Name: "order lost"},
+		messaging.Event{ID: "1", Name: "same parameters", Parameters: []messaging.EventParameter{a, a, a}})
 	place(t, "gen.json", `{"ignore": ["c\u202e"]}`)
 
-	assert.Equal(t, result{3, "", `messaging-gen: event "order lost": is defined 2 times in the account, with the ids "1, 2"
+	assert.Equal(t, result{3, "", `messaging-gen: event with the id "5": has no name
+event "order lost": is defined 2 times in the account, with the ids "3, 4"
+event "same parameters": parameter "a" is defined several times
 to leave them out, write in gen.json:
 "ignore": [
+  "",
   "c\u202e",
-  "order lost"
+  "order lost",
+  "same parameters"
 ]
 `}, gen(t, "pull"))
-	place(t, "gen.json", `{"ignore": ["order lost"]}`)
+	place(t, "gen.json", `{"ignore": ["", "order lost", "same parameters"]}`)
 	assert.Equal(t, 0, gen(t, "pull").code)
-	assert.NotContains(t, content(t, "events.json"), "lost")
+	pulled := content(t, "events.json")
+	assert.Equal(t, 2, strings.Count(pulled, `"parameters": [`), "that one and the shipped one")
+	assert.Regexp(t, `(?s)"name": "a",\s+"type": "text".*"name": "b"`, pulled)
 }
 
 func TestForeignFileIsNotReplaced(t *testing.T) {
@@ -148,6 +159,7 @@ func TestFileIsReplacedAsAWhole(t *testing.T) {
 func TestFilesThatCannotBeReadOrWritten(t *testing.T) {
 	inAnEmptyFolder(t)
 	place(t, "mine.go", "package mine\n")
+	place(t, "empty.json", `{"events": []}`)
 	require.NoError(t, os.Mkdir("folder.json", 0o700))
 	require.Equal(t, 0, gen(t, "pull").code)
 	for _, test := range []struct {
@@ -160,6 +172,7 @@ func TestFilesThatCannotBeReadOrWritten(t *testing.T) {
 		{[]string{"--out", "no/events"}, 3,
 			"open no/events/events.json: no such file or directory; write it with: messaging-gen pull --to no/events/events.json"},
 		{[]string{"--from", "mine.go", "--package", "x"}, 3, "mine.go: line 1: invalid character 'p' looking for beginning of value"},
+		{[]string{"--from", "empty.json", "--package", "x"}, 3, "empty.json: there are no events to generate code for"},
 		{[]string{"--from", "events.json", "--package", "x", "--out", "mine.go"}, 1, "stat mine.go/support.gen.go: not a directory"},
 		{[]string{"pull", "--to", "folder.json"}, 1, "folder.json is not a regular file"},
 		{[]string{"pull", "--to", "mine.go/events.json"}, 3, "open mine.go/gen.json: not a directory"},
@@ -179,26 +192,24 @@ func TestFilesThatCannotBeReadOrWritten(t *testing.T) {
 func TestServiceThatDoesNotAnswerAsItShould(t *testing.T) {
 	service := inAnEmptyFolder(t)
 	for _, test := range []struct {
-		name, baseURL, key string
-		code               int
-		stderr             string
+		baseURL, key string
+		code         int
+		stderr       string
 	}{
-		{"another key", service.URL(), "another-key", 4, "401 Unauthorized"},
-		{"no key", service.URL(), "", 2, "set MESSAGING_BASE_URL and MESSAGING_API_KEY"},
-		{"no URL", "", "another-key", 2, "set MESSAGING_BASE_URL and MESSAGING_API_KEY"},
-		{"not https", "http://example.com", "another-key", 2, "must be https"},
-		{"no connection", "http://127.0.0.1:1", "another-key", 8, "connection refused"},
-		{"a wrong URL", service.URL() + "/v0", service.APIKey(), 1, "404"},
+		{service.URL(), "another-key", 4, "401 Unauthorized"},
+		{service.URL(), "", 2, "set MESSAGING_BASE_URL and MESSAGING_API_KEY"},
+		{"", "another-key", 2, "set MESSAGING_BASE_URL and MESSAGING_API_KEY"},
+		{"http://example.com", "another-key", 2, "must be https"},
+		{"http://127.0.0.1:1", "another-key", 8, "connection refused"},
+		{service.URL() + "/v0", service.APIKey(), 1, "404"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Setenv("MESSAGING_BASE_URL", test.baseURL)
-			t.Setenv("MESSAGING_API_KEY", test.key)
-			r := gen(t, "pull")
-			assert.Equal(t, test.code, r.code)
-			assert.Contains(t, r.stderr, test.stderr)
-			assert.NoFileExists(t, "events.json")
-		})
+		t.Setenv("MESSAGING_BASE_URL", test.baseURL)
+		t.Setenv("MESSAGING_API_KEY", test.key)
+		r := gen(t, "pull")
+		assert.Equal(t, test.code, r.code, test.stderr)
+		assert.Contains(t, r.stderr, test.stderr)
 	}
+	assert.NoFileExists(t, "events.json")
 }
 
 // failing is a writer that fails.

@@ -28,19 +28,3 @@ func TestGeneratedPackagesAreCurrent(t *testing.T) {
 		}
 	}
 }
-
-func TestCodeDoesNotDependOnTheOrderOfTheFile(t *testing.T) {
-	const a, b, c = `{"name": "a", "parameters": []}`, `{"name": "b", "parameters": []}`, `{"name": "A b", "parameters": [
-		{"name": "y", "type": "text"}, {"name": "x", "type": "text"}]}`
-	const reversed = `{"parameters": [{"type": "text", "name": "x"}, {"name": "y", "type": "text"}], "name": "A b"}`
-	events, _, err := code(parse(t, `{"events": [`+a+","+b+","+c+`]}`), Config{}, "events", "events.json")
-	require.NoError(t, err)
-	again, _, err := code(parse(t, `{"events": [`+reversed+","+b+","+a+`]}`), Config{}, "events", "events.json")
-	require.NoError(t, err)
-	assert.Equal(t, string(events), string(again))
-}
-
-func TestCodeOfNoEventIsAnError(t *testing.T) {
-	_, _, err := code(parse(t, `{"events": []}`), Config{}, "events", "events.json")
-	assert.EqualError(t, err, "events.json: there are no events to generate code for")
-}
