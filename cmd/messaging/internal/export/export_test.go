@@ -29,18 +29,6 @@ import (
 
 func silent(Progress) {}
 
-// serve returns a service with n customers.
-func serve(t *testing.T, n int) *messagingtest.Server {
-	t.Helper()
-	service := messagingtest.NewServer(t)
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for i := range n {
-		service.AddCustomers(messaging.Customer{CustomerID: fmt.Sprint(i), Email: fmt.Sprintf("c%d@example.com", i), PhoneNo: "+4930123456",
-			FirstName: "=1+1", Providers: []string{"apns", "firebase"}, CreatedAt: at, UpdatedAt: at, LastInteraction: at})
-	}
-	return service
-}
-
 func optionsFor(t *testing.T, name string) Options {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -60,14 +48,17 @@ func exported[T any](t *testing.T, client *messaging.Client, records Records[T],
 }
 
 func TestExportWritesEveryColumnAsCSV(t *testing.T) {
+	service, at := messagingtest.NewServer(t), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	service.AddCustomers(messaging.Customer{CustomerID: "0", Email: "c0@example.com", PhoneNo: "+4930123456", FirstName: "=1+1",
+		Providers: []string{"apns", "firebase"}, CreatedAt: at, UpdatedAt: at, LastInteraction: at})
 	options := optionsFor(t, "all.csv")
-	content, done := exported(t, serve(t, 1).Client(), Customers, options)
+	content, done := exported(t, service.Client(), Customers, options)
 	assert.Equal(t, Progress{Rows: 1}, done)
 	assert.Equal(t, "customer_id,email,first_name,last_name,phone_no,providers,customer_created_at,updated_at,last_interaction,extra\n"+
 		"0,c0@example.com,=1+1,,+4930123456,\"apns,firebase\",2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,\n", content)
 	safe := options
 	safe.SpreadsheetSafe, safe.Overwrite = true, true
-	content, _ = exported(t, serve(t, 1).Client(), Customers, safe)
+	content, _ = exported(t, service.Client(), Customers, safe)
 	assert.Contains(t, content, "\n0,c0@example.com,'=1+1,,+4930123456,")
 	left, err := os.ReadDir(filepath.Dir(options.To))
 	require.NoError(t, err)
@@ -129,7 +120,7 @@ func TestAnExportThatCannotBeWrittenFails(t *testing.T) {
 		options := optionsFor(t, name)
 		options.Checkpoint = time.Hour                                  // one before the first page would find nothing to write
 		require.NoError(t, os.Symlink("/dev/full", options.partPath())) // every write fails, as on a full disk
-		_, err := Run(t.Context(), serve(t, 3).Client(), Customers, options, silent)
+		_, err := Run(t.Context(), drifting(t, 3), Customers, options, silent)
 		assert.ErrorIs(t, err, syscall.ENOSPC, name)
 		assert.NoFileExists(t, options.To)
 	}
@@ -195,7 +186,7 @@ func TestALineIsTheModelsOwnJSON(t *testing.T) {
 }
 
 func TestTwoExportsDoNotWriteTheSameFile(t *testing.T) {
-	client := serve(t, 2500).Client()
+	client := drifting(t, 300)
 	options := optionsFor(t, "a.csv")
 	second := errors.New("not run")
 	_, err := Run(t.Context(), client, Customers, options, func(Progress) {
@@ -219,7 +210,7 @@ func tear(t *testing.T, options Options) {
 }
 
 func TestAnExportIsResumedOnlyAsItBegan(t *testing.T) {
-	client := serve(t, 2500).Client()
+	client := drifting(t, 300)
 	options := optionsFor(t, "a.csv")
 	require.Error(t, stopAfter(t, client, options, 3))
 	options.Resume = true
@@ -253,13 +244,9 @@ func drifting(t *testing.T, n int) *messaging.Client {
 		for i := max(at-1, 0); i < min(at+9, n); i++ {
 			rows = append(rows, fmt.Sprintf(`{"customer_id":"%d","email":"c%d@example.com"}`, i, i))
 		}
-		next, more := "null", at+9 < n
-		if more {
-			next = fmt.Sprintf(`"%d"`, at+9)
-		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"success":true,"data":{"data":[%s],"meta":{"has_next_page":%v,"next_page_cursor":%s}}}`,
-			strings.Join(rows, ","), more, next)
+		_, _ = fmt.Fprintf(w, `{"success":true,"data":{"data":[%s],"meta":{"has_next_page":%v,"next_page_cursor":"%d"}}}`,
+			strings.Join(rows, ","), at+9 < n, at+9)
 	}))
 	t.Cleanup(service.Close)
 	client, err := messaging.NewClient(service.URL, "test-key-1")

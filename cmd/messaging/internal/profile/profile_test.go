@@ -16,14 +16,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
-// resolve resolves the service of the environment.
-func resolve(t *testing.T, url, key string) (*profile.Service, error) {
-	t.Helper()
-	t.Setenv("MESSAGING_BASE_URL", url)
-	t.Setenv("MESSAGING_API_KEY", key)
-	return profile.Resolve(t.Context(), "")
-}
-
 // resolveSandbox resolves the built-in profile with an inspector that responds with body.
 func resolveSandbox(t *testing.T, status int, body string) (*profile.Service, error) {
 	t.Helper()
@@ -56,6 +48,11 @@ func TestSandboxProfileNamesThisMachineAlone(t *testing.T) {
 }
 
 func TestServiceOfTheEnvironmentHasOneFormOfItsHostAndIsProductionUnlessItIsASandboxOnThisMachine(t *testing.T) {
+	resolve := func(url, key string) (*profile.Service, error) {
+		t.Setenv("MESSAGING_BASE_URL", url)
+		t.Setenv("MESSAGING_API_KEY", key)
+		return profile.Resolve(t.Context(), "")
+	}
 	for want, urls := range map[string][]string{
 		"127.0.0.1:8077": {"http://localhost:8077", "http://LOCALHOST:8077/", "http://[::1]:8077", "http://127.0.0.1:8077",
 			"http://[0:0:0:0:0:0:0:1]:8077", "http://[::ffff:127.0.0.1]:8077", "http://127.0.0.2:8077"},
@@ -65,76 +62,64 @@ func TestServiceOfTheEnvironmentHasOneFormOfItsHostAndIsProductionUnlessItIsASan
 		"localhost.example.com": {"https://localhost.example.com"},
 	} {
 		for _, url := range urls {
-			s, err := resolve(t, url, "a-key-of-the-tests")
+			s, err := resolve(url, "a-key-of-the-tests")
 			require.NoError(t, err, url)
 			assert.Equal(t, want, s.Identity(), url)
 			assert.Equal(t, profile.Production, s.Kind, "%s may be a tunnel", url)
-			s, err = resolve(t, url, "sandbox-key")
+			s, err = resolve(url, "sandbox-key")
 			require.NoError(t, err, url)
 			assert.Equal(t, strings.HasPrefix(want, "127."), s.Kind == profile.Sandbox, url)
 		}
 	}
-	s, err := resolve(t, "https://API.example.com:8443/eu/b", "a-key-of-the-tests")
+	s, err := resolve("https://API.example.com:8443/eu/b", "a-key-of-the-tests")
 	require.NoError(t, err)
 	assert.Equal(t, "api.example.com:8443/eu/b", s.Host, "for people, with its path")
 	for _, url := range []string{"http://api.example.com", "api.example.com", "ftp://127.0.0.1", "https://api.example.com?x=y"} {
-		_, err := resolve(t, url, "a-key-of-the-tests")
+		_, err := resolve(url, "a-key-of-the-tests")
 		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%s: %v", url, err)
 		assert.NotContains(t, err.Error(), "a-key-of-the-tests")
 	}
 }
 
-// configured returns the path of the configuration, whose folder is new, and a function that
-// resolves the profile "shop" of a configuration.
-func configured(t *testing.T) (path string, resolve func(content string) (*profile.Service, error)) {
-	t.Helper()
+func TestAConfigurationIsReadAndNamesItselfIfItIsBroken(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	config, err := profile.Read()
 	require.NoError(t, err, "it need not exist")
 	assert.Empty(t, config.Names())
 	require.NoError(t, os.Mkdir(filepath.Dir(config.Path), 0o700))
-	return config.Path, func(content string) (*profile.Service, error) {
+	resolve := func(content string) (*profile.Service, error) {
 		require.NoError(t, os.WriteFile(config.Path, []byte(content), 0o600))
 		return profile.Resolve(t.Context(), "shop")
 	}
-}
-
-func TestARateHasAUnit(t *testing.T) {
-	_, resolve := configured(t)
-	for text, want := range map[string]float64{"50/s": 50, "600/m": 10, "3600/h": 1, "0.5/s": 0.5, "": 0,
-		"50": -1, "0/s": -1, "-1/s": -1, "NaN/s": -1, "Inf/s": -1, "x/s": -1, "5/d": -1} {
-		s, err := resolve("[profiles.shop]\nbase_url = 'https://a.test'\nkey_file = 'k'\nrate = '" + text + "'\n")
-		if want < 0 {
-			assert.ErrorContains(t, err, "rate: ", text)
-			continue
-		}
-		require.NoError(t, err, text)
-		assert.InDelta(t, want, float64(s.Rate), 1e-9, text)
+	const shop = "[profiles.shop]\nbase_url = 'https://a.test'\nkey_file = 'k'\n"
+	for rate, want := range map[string]float64{"50/s": 50, "600/m": 10, "3600/h": 1, "0.5/s": 0.5, "": 0} {
+		s, err := resolve(shop + "rate = '" + rate + "'")
+		require.NoError(t, err, rate)
+		assert.InDelta(t, want, float64(s.Rate), 1e-9, rate)
 	}
-}
-
-func TestABrokenConfigurationNamesItself(t *testing.T) {
-	path, resolve := configured(t)
+	for _, rate := range []string{"50", "0/s", "-1/s", "NaN/s", "Inf/s", "x/s", "5/d"} {
+		_, err := resolve(shop + "rate = '" + rate + "'")
+		assert.ErrorContains(t, err, "rate: ", rate)
+	}
 	for content, want := range map[string]string{
-		"[profiles.shop]\nbase_url = \n":                              ": line 2",
-		"[profiles.shop]\nbase-url = 'http://127.0.0.1'":              ": unknown key profiles.shop.base-url",
-		"[profiles.sandbox]\nbase_url = 'http://127.0.0.1'":           ": [profiles.sandbox]: the name is that of the built-in profile",
-		"[profiles.other]\nbase_url = 'http://127.0.0.1'":             `there is no profile "shop" in `,
-		"[profiles.shop]\nbase_url = 'https://a.test'\nkind = 'test'": `kind "test" must be production, staging or sandbox`,
-		"[profiles.shop]\nbase_url = 'https://a.test'\nkind = 'sandbox'\nkey_file = 'k'": "kind is sandbox, but base_url is not a loopback " +
-			"address",
-		"[profiles.shop]\nbase_url = 'https://a.test'\nkey_file = 'k'\nkey_command = ['k']": "set exactly one of key_command and key_file",
-		"[profiles.shop]\nbase_url = 'https://a.test'\nkey_file = 'k'\nallow = ['a.test']": "allow: each entry must be an email address, " +
-			`@domain, id:customer, phone:+number or device:token, not "a.test"`,
+		"[profiles.shop]\nbase_url = \n":                    ": line 2",
+		"[profiles.shop]\nbase-url = 'http://127.0.0.1'":    ": unknown key profiles.shop.base-url",
+		"[profiles.sandbox]\nbase_url = 'http://127.0.0.1'": ": [profiles.sandbox]: the name is that of the built-in profile",
+		"[profiles.other]\nbase_url = 'http://127.0.0.1'":   `there is no profile "shop" in `,
+		shop + "kind = 'test'":                              `kind "test" must be production, staging or sandbox`,
+		shop + "kind = 'sandbox'":                           "kind is sandbox, but base_url is not a loopback address",
+		shop + "key_command = ['k']":                        "set exactly one of key_command and key_file",
+		shop + "allow = ['a.test']": "allow: each entry must be an email address, @domain, id:customer, phone:+number or device:token, " +
+			`not "a.test"`,
 	} {
 		_, err := resolve(content)
 		assert.ErrorContains(t, err, want)
-		assert.ErrorContains(t, err, path)
+		assert.ErrorContains(t, err, config.Path)
 		assert.Equal(t, exit.Usage, exit.CodeOf(err))
 	}
 	if runtime.GOOS != "windows" { // which has no modes
-		require.NoError(t, os.Chmod(path, 0o622))
+		require.NoError(t, os.Chmod(config.Path, 0o622))
 		_, err := profile.Read()
-		assert.ErrorContains(t, err, "other users can write to it; run: chmod 600 "+path)
+		assert.ErrorContains(t, err, "other users can write to it; run: chmod 600 "+config.Path)
 	}
 }

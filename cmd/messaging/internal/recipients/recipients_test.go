@@ -43,19 +43,12 @@ func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 }
 
 func TestReadCountsWhatItLeavesOut(t *testing.T) {
-	list, err := read("a.csv", "email,first_name\nada@example.com,Ada\nADA@example.com,\nnobody,\n"+
-		"grace@example.com,\"Gra\nce\"\nalan@example.com,\n", true)
+	list, err := read("a.csv", "customer_id,email,first_name\n,ada@example.com,Ada\n,ADA@example.com,\n,nobody,\n"+
+		",grace@example.com,\"Gra\nce\"\n,alan@example.com,\nA1,a@x.test,\na1,a@x.test,\nA1,b@x.test,\nA1,A@x.test,\n", true)
 	require.NoError(t, err)
-	assert.Len(t, list.Customers, 2)
-	assert.Equal(t, 1, list.Duplicates)
+	assert.Len(t, list.Customers, 5, "two are one only if their ids and addresses are equal")
+	assert.Equal(t, 2, list.Duplicates)
 	assert.Equal(t, 2, list.Bad.Count)
 	assert.Contains(t, list.Bad.String(), "\n  line 4: ")
 	assert.Contains(t, list.Bad.String(), "\n  line 5: ", "a line break in a name")
-}
-
-func TestReadTakesTwoCustomersForOneOnlyIfTheirIDsAndAddressesAreEqual(t *testing.T) {
-	list, err := read("a.csv", "customer_id,email\nA1,a@x.test\na1,a@x.test\nA1,b@x.test\nA1,A@x.test\n", false)
-	require.NoError(t, err)
-	assert.Len(t, list.Customers, 3)
-	assert.Equal(t, 1, list.Duplicates)
 }

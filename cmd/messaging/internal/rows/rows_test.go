@@ -36,14 +36,7 @@ func read(t *testing.T, name, text string) (lines []string) {
 	return lines
 }
 
-func TestCSVIsReadAsSpreadsheetsWriteIt(t *testing.T) {
-	assert.Equal(t, []string{
-		`2: email="ada@example.com"@2:1 note="a \"b\"\nc"@2:17`,
-		`4: email="b@example.com"@4:1 note=""@4:15`,
-	}, read(t, "a.csv", "\ufeffemail,note\r\nada@example.com,\"a \"\"b\"\"\r\nc\"\r\nb@example.com,\r\n"))
-}
-
-func TestCSVProblemsSayWhere(t *testing.T) {
+func TestCSVIsReadAsSpreadsheetsWriteItAndProblemsSayWhere(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":            {"fatal: the file is empty"},
 		"\ufeff":      {"fatal: the file is empty"},
@@ -70,20 +63,15 @@ func TestCSVProblemsSayWhere(t *testing.T) {
 			"it cannot be told apart"},
 		"a\n\n\n1":                               {`4: a="1"@4:1`},
 		"a\n1\n" + strings.Repeat("x", 2*maxRow): {`2: a="1"@2:1`, "fatal: the row at byte 4 is longer than 16777216 bytes"},
-		"email\n\"x\ny\nz\"\n1,,,":               {`2: email="x\ny\nz"@2:1`, "bad: line 5: has 4 values, but the header has 1 columns"},
+		"\ufeffemail,note\r\nada@example.com,\"a \"\"b\"\"\r\nc\"\r\nb@example.com,\r\n": {
+			`2: email="ada@example.com"@2:1 note="a \"b\"\nc"@2:17`, `4: email="b@example.com"@4:1 note=""@4:15`},
+		"email\n\"x\ny\nz\"\n1,,,": {`2: email="x\ny\nz"@2:1`, "bad: line 5: has 4 values, but the header has 1 columns"},
 	} {
 		assert.Equal(t, want, read(t, "a.csv", text), "%q", text)
 	}
 }
 
-func TestJSONLinesKeepTypesAndPositions(t *testing.T) {
-	assert.Equal(t, []string{
-		`1: a="x"@1:0 n=""1.50@1:0 o=""{"b": 1}@1:0 z=""null@1:0`,
-		`3: a="é"@3:0`,
-	}, read(t, "a.jsonl", "\ufeff"+`{"a":"x", "n": 1.50, "o":{"b": 1}, "z": null}`+"\r\n\r\n"+`{"a":"\u00e9"}`))
-}
-
-func TestJSONLinesProblemsSayWhere(t *testing.T) {
+func TestJSONLinesKeepTypesAndPositionsAndProblemsSayWhere(t *testing.T) {
 	var first *json.SyntaxError // its offset is 0 with GOEXPERIMENT=jsonv2, which does not count the character itself
 	require.ErrorAs(t, json.Unmarshal([]byte("}"), new(any)), &first)
 	invalid := func(column int, text string) string {
@@ -99,7 +87,9 @@ func TestJSONLinesProblemsSayWhere(t *testing.T) {
 		`{"a":[{"b":1,"b":2}]}`: {`bad: line 1: "b" is there already`},
 		"\n\n":                  nil,
 		`{"a":1,}` + "\n{}":     {invalid(8, "'}' looking for beginning of object key string"), "2:"},
-		"{\"a\":\"\\ud800\"}":   {`1: a="�"@1:0`},
+		"\ufeff" + `{"a":"x", "n": 1.50, "o":{"b": 1}, "z": null}` + "\r\n\r\n" + `{"a":"\u00e9"}`: {
+			`1: a="x"@1:0 n=""1.50@1:0 o=""{"b": 1}@1:0 z=""null@1:0`, `3: a="é"@3:0`},
+		"{\"a\":\"\\ud800\"}": {`1: a="�"@1:0`},
 	} {
 		assert.Equal(t, want, read(t, "a.jsonl", text), "%q", text)
 	}
