@@ -6,15 +6,12 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "record the run in the README again")
@@ -82,17 +79,4 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "refused": refused, "send": sendRequest, "terminal": onTerminal, "confirmed": confirmed,
 		},
 	})
-}
-
-func TestSandboxEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	sandbox, err := startSandbox(ctx)
-	require.NoError(t, err)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, sandbox.variables["MESSAGING_SANDBOX_URL"]+"/api/stream", nil)
-	require.NoError(t, err)
-	stream, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	defer stream.Body.Close()
-	cancel()
-	assert.Equal(t, 0, <-sandbox.ended, "although a stream is open")
 }

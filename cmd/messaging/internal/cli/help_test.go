@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
@@ -22,16 +21,6 @@ func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	var out, err bytes.Buffer
 	code = run(t.Context(), append([]string{}, args...), &out, &err) // for nil, cobra reads the arguments of the test
 	return out.String(), err.String(), code
-}
-
-// examplesOf returns the command lines of an example, without the ends that continue them.
-func examplesOf(cmd *cobra.Command) (lines []string) {
-	for line := range strings.SplitSeq(strings.ReplaceAll(cmd.Example, "\\\n", ""), "\n") {
-		if strings.TrimSpace(line) != "" {
-			lines = append(lines, strings.TrimSpace(line))
-		}
-	}
-	return lines
 }
 
 // walk visits every command that can run.
@@ -55,7 +44,7 @@ func TestExamplesRun(t *testing.T) {
 		messaging $orders --event "order shipped" --confirm "$(messaging $orders --event "order shipped" --dry-run)"`)
 	require.Equal(t, 0, code)
 	walk(newRoot(&settings{}), func(cmd *cobra.Command) {
-		for _, line := range examplesOf(cmd) {
+		for line := range strings.SplitSeq(strings.ReplaceAll(cmd.Example, "\\\n", ""), "\n") {
 			if !strings.Contains(line, "-p sandbox") {
 				continue
 			}
@@ -146,20 +135,4 @@ func TestReadmeShowsWhatTheSandboxPrints(t *testing.T) {
 	s := &settings{stdout: &output.Stdout{Writer: &printed}, printer: output.New(output.Flags{}, &printed, &printed)}
 	require.NoError(t, s.announce("http://127.0.0.1:8077", "sandbox-…", "http://127.0.0.1:8078"))
 	assert.Contains(t, readme(t), "```\n"+printed.String()+"```\n")
-}
-
-// TestReadmeRuns runs the blocks for a shell that need nothing but a sandbox.
-func TestReadmeRuns(t *testing.T) {
-	_, rest, _ := strings.Cut(readme(t), "## Export\n")
-	_, rest, _ = strings.Cut(rest, "```sh\n")
-	block, _, _ := strings.Cut(rest, "```")
-	text, code := newOperator(t).shell("set -eu\n" + block)
-	assert.Zero(t, code, text)
-}
-
-func readme(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile(readmeFile)
-	require.NoError(t, err)
-	return string(text)
 }

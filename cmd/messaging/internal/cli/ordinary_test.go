@@ -3,8 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -77,7 +75,7 @@ func TestOrdinaryDataIsSentWithoutAWord(t *testing.T) {
 			"-f", "order="+order, "-F", "amount=1")
 		orders += fmt.Sprintf("grace@example.com,%q,1\n", order)
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(o.folder, "orders.csv"), []byte(orders), 0o600))
+	o.write("orders.csv", orders)
 	ordinarily(t, "orders", "-p", "sandbox", "outbox", "import", "--ledger", "o.db", "--from", "orders.csv", "--event", "order refunded",
 		"--key-column", "order")
 	_, stderr, code := invoke(t, "-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty")

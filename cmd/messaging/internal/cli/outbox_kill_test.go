@@ -12,6 +12,7 @@ import (
 	mathrand "math/rand/v2"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,24 +29,18 @@ import (
 // killWhen runs the program and kills it when a condition holds. It reports whether the
 // program ended by itself before.
 func (o *operator) killWhen(condition func() bool, args ...string) (ended bool) {
-	o.t.Helper()
-	cmd := o.command(args...)
-	require.NoError(o.t, cmd.Start())
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
-	ticker := time.NewTicker(time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-exited:
-			return true
-		case <-ticker.C:
-			if condition() {
-				_ = cmd.Process.Kill()
-				return <-exited == nil
-			}
+	ctx, kill := context.WithCancel(o.t.Context())
+	defer kill()
+	go func() {
+		for ctx.Err() == nil && !condition() {
+			time.Sleep(time.Millisecond)
 		}
-	}
+		kill()
+	}()
+	cmd := exec.CommandContext(ctx, "messaging", args...)
+	cmd.Dir, cmd.Env = o.folder, append(os.Environ(), o.env()...)
+	_ = cmd.Run() // it may be killed
+	return cmd.ProcessState.Exited()
 }
 
 // sizeOf is the size of a file, or 0 if there is none.

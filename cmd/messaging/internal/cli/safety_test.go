@@ -3,7 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -70,11 +70,18 @@ func (o *operator) inProcess() {
 
 // run runs the program without a terminal.
 func (o *operator) run(args ...string) (stdout, stderr string, code int) {
-	var out, err bytes.Buffer
+	var out bytes.Buffer
+	stderr, code = o.runTo(&out, args...)
+	return out.String(), stderr, code
+}
+
+// runTo runs the program, whose stdout is a file, or is copied to a writer.
+func (o *operator) runTo(stdout io.Writer, args ...string) (stderr string, code int) {
+	var text bytes.Buffer
 	cmd := o.command(args...)
-	cmd.Stdout, cmd.Stderr = &out, &err
+	cmd.Stdout, cmd.Stderr = stdout, &text
 	_ = cmd.Run() // the exit code has it
-	return out.String(), err.String(), cmd.ProcessState.ExitCode()
+	return text.String(), cmd.ProcessState.ExitCode()
 }
 
 // must runs the program, which has to succeed.
@@ -129,69 +136,6 @@ func (o *operator) sends() (list []sends.Shown) {
 func (o *operator) awaitRequest() {
 	o.t.Helper()
 	require.Eventually(o.t, func() bool { return strings.Contains(o.get("/api/faults"), `"items":[]`) }, patience, 5*time.Millisecond)
-}
-
-func TestSendThatWasKilledIsNotRepeatedUntilItIsResolved(t *testing.T) {
-	o := newOperator(t)
-	confirmed := o.digested(sale...)
-	o.must("sandbox", "fault", "slow", "--after", "60s", "--op", "send push broadcast")
-	killed := o.command(confirmed...)
-	require.NoError(t, killed.Start())
-	o.awaitRequest()
-	require.NoError(t, killed.Process.Kill())
-	_ = killed.Wait() // it was killed
-
-	assert.Contains(t, o.ends(2, confirmed...), "may have been carried out; find out, and record it (or --not-carried-out), or pass --again "+
-		"to send it anyway:\n  messaging sends resolve ")
-	list := o.sends()
-	require.Len(t, list, 1)
-	assert.Empty(t, list[0].Delivery)
-	o.must("sends", "resolve", list[0].ID, "--not-carried-out")
-	o.must(confirmed...)
-}
-
-func TestALostAnswerBlocksTheSameBytesAlone(t *testing.T) {
-	o := newOperator(t)
-	o.must("sandbox", "fault", "answer_lost", "--op", "send push broadcast")
-	stderr := o.ends(9, append(o.digested(sale...), "--json")...)
-	list := o.sends()
-	require.Len(t, list, 1)
-	assert.Equal(t, sends.Unknown, list[0].Delivery)
-	assert.Contains(t, stderr, fmt.Sprintf(`"id":%q,"kind":"unknown"`, list[0].ID))
-	o.ends(2, o.digested(sale...)...)
-	o.ends(0, o.digested("-p", "sandbox", "broadcast", "push", "--subject", "Sale in April", "--message", "Today",
-		"--to-customers", "two.csv")...) // other bytes are another send
-	o.must("sends", "resolve", list[0].ID, "--not-carried-out")
-	o.ends(0, o.digested(sale...)...)
-	o.requireBroadcasts(3)
-	assert.Equal(t, sends.NotSent, o.sends()[0].Delivery)
-	o.ends(6, "sends", "resolve", "none", "--carried-out")
-	o.ends(2, "sends", "resolve", list[0].ID)
-}
-
-func TestARestartedSandboxRemembersNothing(t *testing.T) {
-	o := newOperator(t)
-	confirmed := o.digested(sale...)
-	o.must(confirmed...)
-	restarted := newOperator(t)
-	address := restarted.sandbox.variables["MESSAGING_BASE_URL"]
-	require.NotEqual(t, o.sandbox.variables["MESSAGING_BASE_URL"], address)
-	restarted.folder = o.folder
-	restarted.ends(2, confirmed...) // a digest belongs to one start
-	restarted.ends(0, restarted.digested(sale...)...)
-
-	// So it is with the variables of a sandbox, which are the same service as its profile but no profile.
-	line := fmt.Sprintf("export MESSAGING_BASE_URL=%s MESSAGING_API_KEY=%s", address, restarted.sandbox.variables["MESSAGING_API_KEY"]) +
-		"; send=\"messaging " + strings.Join(sale[2:], " ") + "\"; $send --confirm \"$($send --dry-run)\""
-	for i, want := range []int{0, 2} {
-		text, code := restarted.shell(line)
-		assert.Equal(t, want, code, "%d: %s", i, text)
-	}
-	require.Len(t, restarted.sends(), 3)
-	content, err := os.ReadFile(filepath.Join(o.folder, "state", "messaging", "sends.jsonl"))
-	require.NoError(t, err)
-	assert.Regexp(t, `"service":"127.0.0.1:\d+#\w+"`, string(content), "the start is part of the service")
-	assert.NotContains(t, string(content), "@")
 }
 
 // started starts a program on a terminal.
@@ -255,10 +199,11 @@ func TestTypingAheadConfirmsNothing(t *testing.T) {
 		_, _ = w.Write([]byte(o.get(r.URL.Path)))
 	}))
 	defer inspector.Close()
-	s := o.started([]string{"MESSAGING_SANDBOX_URL=" + inspector.URL}, "messaging", sale...)
+	s := o.started([]string{"MESSAGING_SANDBOX_URL=" + inspector.URL, "NO_COLOR="}, "messaging", sale...)
 	s.write("y\ny\n")
 	close(typed)
 	require.True(t, s.expect("[y/N] "))
+	assert.Contains(t, s.text(), "\x1b[1m", "the plan is in color")
 	o.answer(s, "", 2)
 	o.requireBroadcasts(0)
 }
@@ -298,17 +243,10 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
 	defer pipe.Close()
-	run := func(stdout *os.File, args ...string) (stderr string, code int) {
-		var text bytes.Buffer
-		cmd := o.command(args...)
-		cmd.Stdout, cmd.Stderr = stdout, &text
-		_ = cmd.Run() // the exit code has it
-		return text.String(), cmd.ProcessState.ExitCode()
-	}
 	for _, command := range []string{"-p sandbox customer list", "-p sandbox customer list --json", "help exit-codes", "--version",
 		"profile list", "sandbox dump", "sandbox mark", "sandbox env", "sandbox fault list --json",
 		"sandbox fault status --status 500 --skip 1000", "completion bash"} {
-		stderr, code := run(full, strings.Fields(command)...)
+		stderr, code := o.runTo(full, strings.Fields(command)...)
 		assert.Equal(t, 1, code, command)
 		assert.Contains(t, stderr, "no space left on device", command)
 	}
@@ -318,10 +256,10 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 	_ = unseen.Run() // the exit code has it
 	assert.Equal(t, 2, unseen.ProcessState.ExitCode(), "a plan that cannot be shown confirms nothing")
 	o.requireBroadcasts(0)
-	stderr, code := run(full, append(confirmed, "--json")...)
+	stderr, code := o.runTo(full, append(confirmed, "--json")...)
 	assert.Equal(t, 7, code, stderr)
 	assert.Contains(t, stderr, "it was done, but the output could not be written")
-	stderr, code = run(pipe, append(o.digested(append(sale, "--again")...), "--json")...)
+	stderr, code = o.runTo(pipe, append(o.digested(append(sale, "--again")...), "--json")...)
 	assert.Equal(t, 0, code, "a reader that has gone wants nothing: %s", stderr)
 	o.requireBroadcasts(2)
 }
@@ -338,47 +276,18 @@ func TestPlanAndQuestionAreOnTheTerminalIfStderrIsAFile(t *testing.T) {
 	o.answer(s, "n", 2)
 }
 
-func TestATerminalShowsColors(t *testing.T) {
-	o := newOperator(t)
-	for _, noColor := range []string{"", "1"} {
-		s := o.started([]string{"NO_COLOR=" + noColor}, "messaging", sale...)
-		require.True(t, s.expect("[y/N] "), s.text())
-		assert.Equal(t, noColor == "", strings.Contains(s.text(), "\x1b[1m"))
-		o.answer(s, "n", 2)
-	}
-}
-
 // mistakes are ends of command lines with an unset variable or a forgotten flag.
-var mistakes = map[string][][]string{
-	"push": {
-		{"--segments", ""},
-		{"--segments", ",", "--allow-unknown-count"},
-		{"--segments", "a,,b", "--allow-unknown-count"},
-		{"--segments", "--all-customers", "--allow-unknown-count"},
-		{"--segments", "a"},
-		{"--to-customers", ""},
-		{"--to-customers", "empty.csv"},
-		{"--to-customers", "header.csv"},
-		{"--to-customers", "missing.csv"},
-		{"--to-customers", "swapped.csv"},
-		{"--to-customers", "swapped.csv", "--skip-bad-rows"},
-		{"--to-customers", "empty.jsonl"},
-		{"--to-customers", "two.csv", "--all-customers"},
-		{"--all-customers=false"},
-		{},
-		{"--all-customers", "--max-recipients", "0"},
-		{"--to-customers", "two.csv", "--at", "", "--timezone", ""},
-		{"--to-customers", "two.csv", "--at", "2001-01-01 09:00", "--timezone", "UTC"},
-		{"--to-customers", "two.csv", "--at", "tomorrow", "--timezone", "UTC"},
-		{"--to-customers", "two.csv", "--at", "2100-01-01 09:00", "--timezone", "Local"},
-		{"--to-customers", "two.csv", "--from-file", "push.json"},
-		{"--to-customers", "two.csv", "--confirm", "yes"},
-		{"--segments", "a", "--allow-unknown-count", "--max-recipients", "10"},
-		{"--to-customers", "two.csv", "--message", "@empty.csv"},
-		{"--to-customers", "two.csv", "stray"},
-	},
-	"email": {{"--cc", ""}, {"--cc", "grace@example.com,,alan@example.com"}, {"--bcc", " "}, {"--reply-to", ""},
-		{"--variables", "@empty.csv"}, {"--variables", "null"}, {"--variables", "[]"}},
+var mistakes = map[string][]string{
+	"push": {"-q", "--segments=", "--segments=, --allow-unknown-count", "--segments=a,,b --allow-unknown-count",
+		"--segments --all-customers --allow-unknown-count", "--segments=a", "--segments=a --allow-unknown-count --max-recipients=10",
+		"--to-customers=", "--to-customers=empty.csv", "--to-customers=header.csv", "--to-customers=missing.csv",
+		"--to-customers=swapped.csv", "--to-customers=swapped.csv --skip-bad-rows", "--to-customers=empty.jsonl",
+		"--to-customers=two.csv --all-customers", "--all-customers=false", "--all-customers --max-recipients=0",
+		"--to-customers=two.csv --at= --timezone=", "--to-customers=two.csv --at=2001-01-01T09:00:00Z",
+		"--to-customers=two.csv --at=tomorrow --timezone=UTC", "--to-customers=two.csv --from-file=push.json",
+		"--to-customers=two.csv --confirm=yes", "--to-customers=two.csv --message=@empty.csv", "--to-customers=two.csv stray"},
+	"email": {"--cc=", "--cc=grace@example.com,,alan@example.com", "--bcc=\u00a0", "--reply-to=",
+		"--variables=@empty.csv", "--variables=null", "--variables=[]"},
 }
 
 func TestMistakesSendNothing(t *testing.T) {
@@ -396,7 +305,7 @@ func TestMistakesSendNothing(t *testing.T) {
 				args = append(args, "--sender-email", "news@acme.test", "--sender-name", "Acme", "--email", "ada@example.com",
 					"--message-type", "t", "--to-customers", "two.csv")
 			}
-			_, stderr, code := invoke(t, append(append(args, "--dry-run"), mistake...)...)
+			_, stderr, code := invoke(t, append(append(args, "--dry-run"), strings.Split(mistake, " ")...)...)
 			assert.Equal(t, 2, code, "%q: %s", mistake, stderr)
 		}
 	}

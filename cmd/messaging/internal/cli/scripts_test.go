@@ -83,9 +83,9 @@ func onTerminal(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// confirmed runs the program with the digest of its dry run: confirmed ARGS….
+// confirmed runs the program with the digest of its dry run, and checks its exit code: confirmed CODE ARGS….
 func confirmed(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(ts.Exec("messaging", append(args, "--dry-run")...))
+	ts.Check(ts.Exec("messaging", append(args[1:], "--dry-run")...))
 	digest := strings.TrimSpace(ts.ReadFile("stdout"))
-	ts.Check(ts.Exec("messaging", append(args, "--confirm", digest)...))
+	checkCode(ts, args[0], ts.Exec("messaging", append(args[1:], "--confirm", digest)...))
 }

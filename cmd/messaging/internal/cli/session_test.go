@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -56,13 +57,9 @@ func (s *session) text() string {
 
 // expect waits until the terminal shows one of the texts, or until the program has ended.
 func (s *session) expect(texts ...string) bool {
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-ticker.C {
-		for _, text := range texts {
-			if strings.Contains(s.text(), text) {
-				return true
-			}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(s.text(), text) }) {
+			return true
 		}
 		select {
 		case <-s.ended:
