@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "record the run in the README again")
@@ -54,8 +55,14 @@ func startSandbox(ctx context.Context, args ...string) (*runningSandbox, error) 
 // "exits CODE" runs the program and checks its exit code, and "refused CODE REGEXP" its error
 // too; see scripts_test.go for the others.
 func TestScripts(t *testing.T) {
+	folder, err := filepath.Abs("testdata/script")
+	require.NoError(t, err)
+	t.Chdir(".") // so that it is this folder again in the end
+	for _, name := range scriptVariables {
+		t.Setenv(name, "")
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: folder,
 		Setup: func(env *testscript.Env) error {
 			ctx, cancel := context.WithCancel(context.Background())
 			sandbox, err := startSandbox(ctx, "--seed", "demo")

@@ -1,38 +1,56 @@
 package cli
 
 import (
-	"errors"
+	"context"
+	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// exits runs the program and checks its exit code: exits CODE ARGS….
-func exits(ts *testscript.TestScript, _ bool, args []string) {
-	checkCode(ts, args[0], ts.Exec("messaging", args[1:]...))
+// scriptVariables are what the program gets from a script.
+var scriptVariables = []string{"MESSAGING_BASE_URL", "MESSAGING_API_KEY", "MESSAGING_SANDBOX_URL", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+	"SERVICE_KEY", "COLUMNS", "TMPDIR"}
+
+// process is held while the process of the test has the folder and the variables of a script.
+var process sync.Mutex
+
+// ended runs the program in the process of the test, since a process of its own takes ten
+// times as long, and checks its exit code.
+func ended(ts *testscript.TestScript, want string, args []string) (stdout, stderr string) {
+	process.Lock()
+	defer process.Unlock()
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	for _, name := range scriptVariables {
+		ts.Check(os.Setenv(name, ts.Getenv(name)))
+	}
+	var out, err strings.Builder
+	code := run(context.Background(), args, io.MultiWriter(ts.Stdout(), &out), io.MultiWriter(ts.Stderr(), &err))
+	if strconv.Itoa(code) != want {
+		ts.Fatalf("the exit code is %d, not %s", code, want)
+	}
+	return out.String(), err.String()
 }
+
+// exits runs the program and checks its exit code: exits CODE ARGS….
+func exits(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1:]) }
 
 // refused runs the program, which has to fail with an exit code and an error: refused CODE REGEXP ARGS….
 func refused(ts *testscript.TestScript, _ bool, args []string) {
-	checkCode(ts, args[0], ts.Exec("messaging", args[2:]...))
-	if text := ts.ReadFile("stderr"); !regexp.MustCompile("(?m)" + args[1]).MatchString(text) {
+	if _, text := ended(ts, args[0], args[2:]); !regexp.MustCompile("(?m)" + args[1]).MatchString(text) {
 		ts.Fatalf("the error does not match %q", args[1])
 	}
 }
 
-func checkCode(ts *testscript.TestScript, want string, err error) {
-	code := 0
-	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		code = exit.ExitCode()
-	}
-	if strconv.Itoa(code) != want {
-		ts.Fatalf("the exit code is %d, not %s", code, want)
-	}
+// confirmed runs the program with the digest of its dry run, and checks its exit code: confirmed CODE ARGS….
+func confirmed(ts *testscript.TestScript, _ bool, args []string) {
+	digest, _ := ended(ts, "0", append(args[1:], "--dry-run"))
+	ended(ts, args[0], append(args[1:], "--confirm", strings.TrimSpace(digest)))
 }
 
 // sendRequest sends a request to the service: send PATH [BODY].
@@ -59,8 +77,7 @@ func sendRequest(ts *testscript.TestScript, neg bool, args []string) {
 // shell runs that before the answer.
 func onTerminal(ts *testscript.TestScript, _ bool, args []string) {
 	var env []string
-	for _, name := range []string{"MESSAGING_BASE_URL", "MESSAGING_API_KEY", "MESSAGING_SANDBOX_URL",
-		"XDG_CONFIG_HOME", "XDG_STATE_HOME", "SERVICE_KEY", "COLUMNS", "TMPDIR"} {
+	for _, name := range scriptVariables {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
 	s, err := startSession(ts.MkAbs("."), env, "messaging", args[2:]...)
@@ -81,11 +98,4 @@ func onTerminal(ts *testscript.TestScript, _ bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("the exit code is %d, not %s:\n%s", code, args[0], s.text())
 	}
-}
-
-// confirmed runs the program with the digest of its dry run, and checks its exit code: confirmed CODE ARGS….
-func confirmed(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(ts.Exec("messaging", append(args[1:], "--dry-run")...))
-	digest := strings.TrimSpace(ts.ReadFile("stdout"))
-	checkCode(ts, args[0], ts.Exec("messaging", append(args[1:], "--confirm", digest)...))
 }
