@@ -22,8 +22,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
 	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/outbox"
 )
 
 // killWhen runs the program and kills it when a condition holds. It reports whether the
@@ -125,9 +127,7 @@ func postgresSchema(t *testing.T) string {
 		_, err := db.ExecContext(context.Background(), "DROP SCHEMA "+schema+" CASCADE")
 		assert.NoError(t, errors.Join(err, db.Close()))
 	})
-	query := server.Query()
-	query.Set("search_path", schema)
-	server.RawQuery = query.Encode()
+	server.RawQuery += "&search_path=" + schema
 	return server.String()
 }
 
@@ -147,4 +147,19 @@ func TestOutboxInPostgresIsFilledAndSentOnce(t *testing.T) {
 
 	o.service = messagingtest.NewServer(t)
 	o.ends(2, "outbox", "run", "--until-empty") // it is for another service
+}
+
+func TestARunThatFailsSaysWhatMayHaveBeenSent(t *testing.T) {
+	d := &delivery{runFlags: &runFlags{ledgerFlag: &ledgerFlag{settings: &settings{}, path: "my orders.db"}}, done: map[outbox.State]int{}}
+	removed := errors.New("count entries: orders.db was removed")
+	assert.Equal(t, removed, d.afterSome(removed), "nothing was sent")
+	d.sent, d.done[outbox.Accepted] = 22, 22
+	err := d.afterSome(removed)
+	assert.Equal(t, exit.PartlyDone, exit.CodeOf(err))
+	assert.EqualError(t, err, "in this run: 22 accepted; then: count entries: orders.db was removed")
+	ended := make(chan error, 1)
+	ended <- errors.New("outbox: run: 1 outcome is not recorded")
+	err = d.afterSome(d.wait(ended))
+	assert.Equal(t, exit.Unknown, exit.CodeOf(err))
+	assert.ErrorContains(t, err, "its entry becomes unclear: messaging outbox list --ledger 'my orders.db' --state unclear")
 }
