@@ -12,7 +12,6 @@ import (
 	mathrand "math/rand/v2"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,17 +30,17 @@ import (
 // killWhen runs the program and kills it when a condition holds. It reports whether the
 // program ended by itself before.
 func (o *operator) killWhen(condition func() bool, args ...string) (ended bool) {
-	ctx, kill := context.WithCancel(o.t.Context())
-	defer kill()
+	cmd := o.command(args...)
+	require.NoError(o.t, cmd.Start())
+	ctx, stop := context.WithCancel(o.t.Context())
+	defer stop()
 	go func() {
 		for ctx.Err() == nil && !condition() {
 			time.Sleep(time.Millisecond)
 		}
-		kill()
+		_ = cmd.Process.Kill() // it may have ended
 	}()
-	cmd := exec.CommandContext(ctx, "messaging", args...)
-	cmd.Dir, cmd.Env = o.folder, append(os.Environ(), o.env()...)
-	_ = cmd.Run() // it may be killed
+	_ = cmd.Wait() // it may be killed
 	return cmd.ProcessState.Exited()
 }
 
