@@ -64,13 +64,11 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: folder,
 		Setup: func(env *testscript.Env) error {
-			ctx, cancel := context.WithCancel(context.Background())
-			sandbox, err := startSandbox(ctx, "--seed", "demo")
+			sandbox, err := startSandbox(t.Context(), "--seed", "demo")
 			if err != nil {
-				cancel()
 				return err
 			}
-			env.Defer(func() { cancel(); <-sandbox.ended })
+			t.Cleanup(func() { <-sandbox.ended })
 			for name, value := range sandbox.variables {
 				env.Setenv(name, value)
 			}

@@ -36,6 +36,7 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 // TestExamplesRun runs the examples that need a sandbox as they stand, with --dry-run where
 // they would ask.
 func TestExamplesRun(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	for name, content := range exampleFiles {
 		o.write(name, content)

@@ -64,6 +64,7 @@ func operatorOf(t *testing.T, takes time.Duration) *operator {
 }
 
 func TestAKilledImportAndAKilledRunGoOnAndTriggerNoRowTwice(t *testing.T) {
+	t.Parallel()
 	const rows = 3000
 	o := operatorOf(t, 5*time.Millisecond)
 	db := filepath.Join(o.folder, "orders.db")

@@ -143,6 +143,7 @@ func (o *operator) awaitRequest() {
 }
 
 func TestARestartedSandboxRemembersNothingUnlessItsStartsHaveOneName(t *testing.T) {
+	t.Parallel()
 	o := &operator{t: t, folder: t.TempDir()}
 	o.write("two.csv", "email\nada@example.com\ngrace@example.com\n")
 	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
@@ -230,6 +231,7 @@ func (o *operator) interruptedSend(delay string) *session {
 }
 
 func TestTheFirstInterruptWaitsForTheResponseAndTheSecondEndsWithUnknown(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	const waiting = "waiting for the response of the send; interrupt again to stop waiting"
 	s := o.interruptedSend("1s")
@@ -270,6 +272,7 @@ func (o *operator) confirmed(args ...string) {
 }
 
 func TestTimeThatPassesWhileTheQuestionWaitsIsRefused(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	var at time.Time
 	var s *session

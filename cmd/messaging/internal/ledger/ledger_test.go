@@ -14,13 +14,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
-func find(t *testing.T, path string) Address {
-	t.Helper()
-	address, err := Find(path)
-	require.NoError(t, err)
-	return address
-}
-
 func TestAnOutboxIsAFileOrADatabaseAndNeverBoth(t *testing.T) {
 	for path, database := range map[string]string{"": "", "a.db": "postgres://x", ":memory:": "", "file::memory:": ""} {
 		t.Setenv(Variable, database)
@@ -31,7 +24,8 @@ func TestAnOutboxIsAFileOrADatabaseAndNeverBoth(t *testing.T) {
 }
 
 func TestADatabaseWithoutTablesBecomesAnOutboxThatRemembersTheFirstService(t *testing.T) {
-	address := find(t, filepath.Join(t.TempDir(), "a b?.db"))
+	address, err := Find(filepath.Join(t.TempDir(), "a b?.db"))
+	require.NoError(t, err)
 	db, err := sql.Open("sqlite", "file:"+strings.ReplaceAll(address.path, "?", "%3f"))
 	require.NoError(t, err)
 	_, err = db.Exec("PRAGMA journal_mode = WAL") // the first thing that happens to a new file, before a kill
@@ -59,7 +53,9 @@ func TestADatabaseOfAnotherProgramIsLeftAlone(t *testing.T) {
 	require.NoError(t, errors.Join(err, db.Close()))
 	before, err := os.ReadFile(shop)
 	require.NoError(t, err)
-	_, err = find(t, shop).Open(t.Context(), true)
+	address, err := Find(shop)
+	require.NoError(t, err)
+	_, err = address.Open(t.Context(), true)
 	assert.Equal(t, exit.Usage, exit.CodeOf(err), "%v", err)
 	after, err := os.ReadFile(shop)
 	require.NoError(t, err)
