@@ -79,11 +79,10 @@ func TestPreviewOfAHostileEmailReachesNobody(t *testing.T) {
 			chromedp.MouseClickXY(x+300, y+dy, chromedp.ButtonModifiers(chromedp.ModifierShift)))
 	}
 	require.Equal(t, yellow, preview(p)(300, 160), "the email is still there")
-	for _, tab := range []string{"source", "text", "exchange"} {
-		p.show(b.ui + "/requests/1?tab=" + tab)
-	}
-	p.show(b.ui + "/requests/1")
 	assert.Equal(t, b.ui+"/requests/1", eval[string](p, `location.href`), "nothing navigated away")
+	for _, tab := range []string{"source", "text", "exchange", "preview"} {
+		p.click("[data-tab="+tab+"]", `document.querySelector("[data-tab=`+tab+`][aria-current]")`)
+	}
 	assert.Zero(t, accepted.Load())
 }
 
