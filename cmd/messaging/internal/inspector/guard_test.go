@@ -140,14 +140,12 @@ func TestPagesAndPreviewsHaveTheirPolicies(t *testing.T) {
 
 const testToken = "a-token-of-at-least-128-bits"
 
-func startWithToken(t *testing.T) *fixture {
-	return start(t, func(_ *sandbox.Config, c *inspector.Config) { c.Token = testToken })
-}
+func withToken(_ *sandbox.Config, c *inspector.Config) { c.Token = testToken }
 
 func bearer(token string) func(*http.Request) { return header("Authorization", "Bearer "+token) }
 
 func TestInspectorWithATokenAdmitsNobodyElse(t *testing.T) {
-	f := startWithToken(t)
+	f := start(t, withToken)
 	for _, path := range []string{"/", "/api/requests", "/api/stream", "/static/style.css", "/preview/1", "/nothing"} {
 		for name, change := range map[string]func(*http.Request){
 			"nothing":         func(*http.Request) {},
@@ -169,7 +167,7 @@ func TestInspectorWithATokenAdmitsNobodyElse(t *testing.T) {
 }
 
 func TestLoginSetsACookieForThisPortAndLeadsBackToThePage(t *testing.T) {
-	f := startWithToken(t)
+	f := start(t, withToken)
 	f.read()
 	browser := header("Accept", "text/html,*/*", "Content-Type", "application/x-www-form-urlencoded")
 	const page = "/requests/1?tab=copy&q=%3E"
