@@ -122,8 +122,8 @@ func TestSubjectAndSenderNameAreOneLine(t *testing.T) {
 	scripted.NewGate(t).RequireSent(t, emailWith(func(p *messaging.EmailBroadcastParams) { p.Message = "a\r\nb" }))
 }
 
-func TestValidationOfAHundredThousandCustomers(t *testing.T) {
-	customers := make([]messaging.CustomerParams, 100_000)
+func TestValidationOfTenThousandCustomers(t *testing.T) {
+	customers := make([]messaging.CustomerParams, 10_000)
 	for i := range customers {
 		customers[i] = messaging.CustomerParams{CustomerID: "42", Email: "jane@example.com", PhoneNo: "+31201234567"}
 	}
@@ -133,13 +133,13 @@ func TestValidationOfAHundredThousandCustomers(t *testing.T) {
 	g := scripted.NewGate(t)
 	g.RequireSent(t, toThem())
 
-	customers[99_999].Email = canary
-	g.RequireInvalid(t, toThem(), []string{"recipients.0.customers.99999.email must be an email address"})
+	customers[9_999].Email = canary
+	g.RequireInvalid(t, toThem(), []string{"recipients.0.customers.9999.email must be an email address"})
 
 	for i := range customers {
 		customers[i].Email = canary
 	}
 	refused := scripted.RequireValidationError(t, toThem()(t.Context(), g.Client))
-	assert.Equal(t, 100_000, len(refused.Fields))
+	assert.Equal(t, 10_000, len(refused.Fields))
 	assert.Contains(t, refused.Error(), "recipients.0.customers.0.email must be an email address")
 }

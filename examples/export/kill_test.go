@@ -108,7 +108,7 @@ func (e *exports) report(r *http.Request, m moment) {
 // program returns the program with a page size of 10, not yet started.
 func (e *exports) program() *exec.Cmd {
 	program := exec.CommandContext(e.t.Context(), os.Args[0], "-out", e.out, "-per-page", "10")
-	program.Env = append(os.Environ(), "EXPORT_RUN=1", "GORACE=atexit_sleep_ms=0",
+	program.Env = append(os.Environ(), "EXPORT_RUN=1",
 		"MESSAGING_BASE_URL="+e.url, "MESSAGING_API_KEY="+e.service.APIKey())
 	return program
 }

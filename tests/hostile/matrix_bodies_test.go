@@ -140,7 +140,7 @@ func testTooLargeARequest(t *testing.T) {
 }
 
 // hostileSizes are compressed and informational responses. Those that are too large or too
-// slow are in bounds_test.go.
+// slow are in package bounds_test.
 func hostileSizes() []hostileRow {
 	write, repeat := faultserver.Write, faultserver.Repeat
 	packed := scripted.Gzip(scripted.Success)
