@@ -202,7 +202,7 @@ func (d *decision) carryOut(ctx context.Context, b *box, shown, now []chosen) er
 	}
 	done.Skipped = len(shown) - done.Changed
 	d.printer.Note("%s changed, %s skipped", words.Thousands(done.Changed), words.Thousands(done.Skipped))
-	if d.sends && done.Changed > 0 {
+	if d.sends && b.ok && done.Changed > 0 { // otherwise, the program that wrote the outbox sends them
 		if err := d.noteNext(ctx, b); err != nil {
 			return err
 		}

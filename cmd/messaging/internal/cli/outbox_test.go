@@ -25,6 +25,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
 	"github.com/messaging-go/messaging/messagingtest"
 	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
 // killWhen runs the program and kills it when a condition holds. It reports whether the
@@ -147,6 +148,25 @@ func TestOutboxInPostgresIsFilledAndSentOnce(t *testing.T) {
 
 	o.service = messagingtest.NewServer(t)
 	o.ends(2, "outbox", "run", "--until-empty") // it is for another service
+}
+
+func TestWhatIsResentOfAnotherProgramIsLeftToIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.db")
+	store, err := sqlitefile.Open(t.Context(), path)
+	require.NoError(t, err)
+	client, err := messaging.NewClient("https://127.0.0.1", "not-a-real-key")
+	require.NoError(t, err)
+	shop, err := outbox.New(store, client)
+	require.NoError(t, err)
+	sale, err := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today", To: messaging.AllCustomers()}.Prepare()
+	require.NoError(t, err)
+	_, err = shop.Enqueue(t.Context(), outbox.Item{Key: "sale", Prepared: sale})
+	require.NoError(t, errors.Join(err, store.Close()))
+	for _, args := range [][]string{{"quarantine"}, {"resend", "sale", "--expect", "1"}} {
+		_, stderr, code := invoke(t, append(append([]string{"outbox"}, args...), "--ledger", path)...)
+		require.Equal(t, 0, code, stderr)
+		assert.NotContains(t, stderr, "outbox run", "which refuses the outbox")
+	}
 }
 
 func TestARunThatFailsSaysWhatMayHaveBeenSent(t *testing.T) {
