@@ -156,6 +156,7 @@ func TestResetsOutagesAndRestartsAreSeen(t *testing.T) {
 
 func TestTheFaultsPageIsLiveAndFitsTheKind(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
+	openTab(t, b.ui+"/help", 1280, "light") // has the stream, and tells the next tab
 	p := openTab(t, b.ui+"/faults", 1280, "light")
 	b.control("POST", "/api/faults", `{"op":"trigger event","fault":{"kind":"answer_lost"}}`)
 	p.until(`document.querySelectorAll("#live-part tbody tr").length === 1`)

@@ -23,11 +23,12 @@ channel.onmessage = ({ data }) => receive(data);
 withLock(() => new Promise(() => {
   const source = new EventSource("/api/stream");
   const post = (message) => { if (navigator.locks) channel.postMessage(message); };
-  const tell = (message) => { receive(message); post(message); };
+  let latest = { live: "gone" }; // with what was counted, so that a tab that asks sees the next change
+  const tell = (message) => { latest = { ...latest, ...message }; receive(message); post(message); };
   source.onopen = () => tell({ live: "on" });
   source.onerror = () => tell({ live: "gone" });
   source.onmessage = ({ data }) => tell({ live: "on", ...JSON.parse(data) });
-  channel.addEventListener("message", ({ data }) => { if (data.ask) post({ live: source.readyState === 1 ? "on" : "gone" }); });
+  channel.addEventListener("message", ({ data }) => { if (data.ask) post(latest); });
 }));
 if (navigator.locks) channel.postMessage({ ask: true });
 
