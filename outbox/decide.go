@@ -23,9 +23,10 @@ type Decision struct {
 	Delivery messaging.Delivery
 	// Why is why the entry was not changed.
 	Why Why
-	// RetryAt is when the same call can change the entry, for [WhyMayBeAlive] and
-	// [WhySending]. Otherwise it is the zero time. If the process that sends the entry was
-	// killed, the entry leaves [Sending] when the next Run or DeliverDue finds it.
+	// RetryAt is when the same call can change the entry, for [WhyMayBeAlive] and, at the
+	// latest, for [WhySending]: a send ends earlier if there is an outcome. Otherwise it is
+	// the zero time. If the process that sends the entry was killed, the entry leaves
+	// [Sending] when the next Run or DeliverDue finds it.
 	RetryAt time.Time
 }
 

@@ -42,8 +42,8 @@ func New(ctx context.Context, pool *pgxpool.Pool) (*Store, error) {
 	return &Store{l}, nil
 }
 
-// NewSQL returns the store in db, which can use any Postgres driver. If the tables are
-// missing, the error says to call [Migrate].
+// NewSQL returns the store in db, which can use any Postgres driver, such as pgx/stdlib
+// or lib/pq. If the tables are missing, the error says to call [Migrate].
 func NewSQL(ctx context.Context, db *sql.DB) (*SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("outbox: postgres: db must not be nil")
