@@ -29,7 +29,7 @@ func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, er
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
 	var problem error
 	err := c.finish(ctx, func() {
-		o.maintainNow(ctx)
+		c.maintainNow(ctx)
 		problem = c.deliver(ctx, validKeys(keys))
 	})
 	delivered, others := c.delivered(keys)
@@ -89,7 +89,6 @@ func (c *call[Tx]) deliverOperation(ctx context.Context, operation string, keys 
 			select {
 			case <-ctx.Done():
 			case <-pass.Changed:
-			case <-time.After(pass.Wait):
 			}
 			continue
 		}

@@ -30,7 +30,8 @@ type Item struct {
 	// looks at the time again right before the request goes out. Only a request that has begun
 	// by NotAfter can arrive later, by the time that it spends on the network. Run rejects an
 	// entry that is still pending within about 5 s after NotAfter, even if it is paused, and
-	// Resend does not send it again. NotAfter must be after NotBefore.
+	// Resend does not send it again. NotAfter must be after NotBefore. If it is in the past,
+	// the entry is added, and then rejected.
 	NotAfter time.Time
 	// Urgent makes Run and DeliverDue send the request before those that are not urgent, of
 	// any operation. One request in eight goes to the others, so that they never stand still.

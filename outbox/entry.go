@@ -144,7 +144,7 @@ type Counts struct {
 }
 
 // Delivered reports the states of the entries that were given to Deliver, or that
-// DeliverDue has sent. Dismissed entries are not reported.
+// DeliverDue has sent or rejected. Dismissed entries are not reported.
 type Delivered struct {
 	// Accepted, Rejected and Unclear count the entries in these states, regardless of
 	// which process sent them.

@@ -62,18 +62,15 @@ func TestALockedEntryStopsNoOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := openPgx(t)
 			o := db.new(t, newService().client(t), outbox.Fast())
-			enqueue := func(urgent bool, keys ...string) {
-				for _, key := range keys {
-					add(t, o, outbox.Item{Key: key, Urgent: urgent})
-				}
+			for _, key := range append([]string{"locked"}, keysOf(60)...) {
+				add(t, o, outbox.Item{Key: key, Urgent: (key == "locked") == urgent})
 			}
-			enqueue(urgent, "locked")
-			enqueue(!urgent, keysOf(60)...)
 			require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
 				_, err := tx.dismiss("locked")
 				require.NoError(t, err)
 				run(t, o)
 				eventuallyAccepted(t, o, 60)
+				assert.True(t, deliverDue(t, o, 1).More, "it does not wait for the lock")
 				return errBroken
 			}), errBroken)
 			eventuallyIs(t, o, "locked", outbox.Accepted)

@@ -4,17 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/messaging-go/messaging/outbox/internal/alarm"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
-
-// maintenance knows when this process last swept.
-type maintenance struct {
-	mu    sync.Mutex
-	swept time.Time
-}
 
 // alarms are about the statements that Run and DeliverDue repeat.
 type alarms struct{ look, claim, sweep, purge *alarm.Alarm }
@@ -34,13 +28,13 @@ const (
 )
 
 // maintain sweeps and purges until ctx ends. The purge comes last, so that it delays nothing.
-func (o *Outbox[Tx]) maintain(ctx context.Context) {
-	ticker := time.NewTicker(o.timing.sweepEvery)
+func (c *call[Tx]) maintain(ctx context.Context) {
+	ticker := time.NewTicker(c.timing.sweepEvery)
 	defer ticker.Stop()
 	var purged time.Time
 	for {
-		o.maintainNow(ctx)
-		if time.Since(purged) >= o.timing.purgeEvery && o.purge(ctx) {
+		c.maintainNow(ctx)
+		if time.Since(purged) >= c.timing.purgeEvery && c.purge(ctx) {
 			purged = time.Now()
 		}
 		select {
@@ -52,23 +46,17 @@ func (o *Outbox[Tx]) maintain(ctx context.Context) {
 }
 
 // maintainNow rejects entries whose time is over, and sweeps, if that is due.
-func (o *Outbox[Tx]) maintainNow(ctx context.Context) {
-	m := &o.maintenance
-	m.mu.Lock()
-	now := time.Now()
-	due := now.Sub(m.swept) >= o.timing.sweepEvery*9/10 // a ticker is not exact
-	if due {
-		m.swept = now
-	}
-	m.mu.Unlock()
-	if !due {
+func (c *call[Tx]) maintainNow(ctx context.Context) {
+	now, swept := time.Now(), c.swept.Load()
+	recently := swept != nil && now.Sub(*swept) < c.timing.sweepEvery*9/10 // a ticker is not exact
+	if recently || !c.swept.CompareAndSwap(swept, &now) {
 		return
 	}
-	switch err := errors.Join(o.expire(ctx), o.sweep(ctx)); {
+	switch err := errors.Join(c.expire(ctx), c.sweep(ctx)); {
 	case err == nil:
-		o.alarms.sweep.Works()
+		c.alarms.sweep.Works()
 	case ctx.Err() == nil:
-		o.alarms.sweep.Failed(err)
+		c.alarms.sweep.Failed(err)
 	}
 }
 
@@ -84,11 +72,12 @@ func (o *Outbox[Tx]) sweep(ctx context.Context) error {
 }
 
 // expire rejects entries whose NotAfter has passed.
-func (o *Outbox[Tx]) expire(ctx context.Context) error {
+func (c *call[Tx]) expire(ctx context.Context) error {
 	return inBatches(ctx, func(limited context.Context) (int, error) {
-		expired, err := o.ledger.Expire(limited, maintenanceBatch)
+		expired, err := c.ledger.Expire(limited, maintenanceBatch)
 		for _, e := range expired {
-			o.settled(context.WithoutCancel(ctx), entryOf(e))
+			c.note(e.Key, ledger.Rejected)
+			c.settled(context.WithoutCancel(ctx), entryOf(e))
 		}
 		return len(expired), err
 	})

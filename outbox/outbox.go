@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
+	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox/internal/breaker"
@@ -31,8 +33,8 @@ type Outbox[Tx any] struct {
 	woken    chan struct{} // holds a value if an entry was added
 	alarms   alarms
 
-	maintenance maintenance
-	doubts      doubts
+	swept  atomic.Pointer[time.Time] // when this Outbox last swept
+	doubts doubts
 }
 
 // SQLTx is a transaction of database/sql, or of a library on top of it: *sql.Tx,

@@ -30,7 +30,7 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	r := &runner[Tx]{call: &call[Tx]{Outbox: o, stop: record.StopOf(ctx), returns: true}}
 	err := r.finish(ctx, func() {
 		var maintenance sync.WaitGroup
-		maintenance.Go(func() { o.maintain(ctx) })
+		maintenance.Go(func() { r.maintain(ctx) })
 		for ctx.Err() == nil && !r.closed {
 			r.step(ctx)
 		}
@@ -129,8 +129,8 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 	}
 	chosen, pass := r.admit(due, n)
 	r.limit.EndClaims(n - pass.N)
-	if pass.N == 0 {
-		return progress{left: true, idle: pass.Open, wait: pass.Wait, changed: pass.Changed}
+	if pass.N == 0 { // as many are in flight as may be
+		return progress{left: true, wait: r.timing.poll, changed: pass.Changed}
 	}
 	p.left = true
 	p.claimed, err = r.claimFrom(ctx, chosen, pass)
@@ -173,7 +173,7 @@ func (r *runner[Tx]) claimFrom(ctx context.Context, chosen ledger.Class, pass br
 	return len(claimed), nil
 }
 
-// due returns the classes of which entries are due, and when more may be.
+// due returns the classes of which entries can be sent now, and when more may be.
 func (r *runner[Tx]) due(ctx context.Context) (due []ledger.Due, p progress, err error) {
 	now := time.Now()
 	if r.classes == nil || now.Sub(r.looked) > lookAgain {
@@ -189,7 +189,7 @@ func (r *runner[Tx]) due(ctx context.Context) (due []ledger.Due, p progress, err
 	}
 	r.alarms.look.Works()
 	for _, d := range found {
-		wait := max(d.Wait, r.classes[d.Class].passed.Sub(now))
+		wait := max(d.Wait, r.classes[d.Class].passed.Sub(now), r.breakers.Wait(d.Operation, now))
 		switch {
 		case d.Paused:
 			r.breakers.Recall(d.Operation)
@@ -231,7 +231,7 @@ func firstLane(due []ledger.Due) ledger.Lane {
 
 // admit returns the class to claim from: of the first lane, or now and then of another one,
 // that whose turn was longest ago. It leaves out classes whose breakers permit nothing.
-func (r *runner[Tx]) admit(due []ledger.Due, n int) (ledger.Class, breaker.Pass) {
+func (r *runner[Tx]) admit(due []ledger.Due, n int) (chosen ledger.Class, pass breaker.Pass) {
 	first := firstLane(due)
 	owed := r.favored / (othersShare - 1) // to the other lanes
 	rank := func(d ledger.Due) int {
@@ -243,20 +243,16 @@ func (r *runner[Tx]) admit(due []ledger.Due, n int) (ledger.Class, breaker.Pass)
 	slices.SortFunc(due, func(a, b ledger.Due) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(r.classes[a.Class].turn, r.classes[b.Class].turn))
 	})
-	blocked := breaker.Pass{Open: true, Wait: time.Hour}
 	for _, d := range due {
 		want := n
 		if owed > 0 && d.Lane != first {
 			want = min(n, owed)
 		}
-		pass := r.breakers.Admit(d.Operation, want, time.Now())
-		if pass.N > 0 {
+		if pass = r.breakers.Admit(d.Operation, want, time.Now()); pass.N > 0 {
 			return d.Class, pass
 		}
-		pass.Open, pass.Wait = pass.Open && blocked.Open, min(pass.Wait, blocked.Wait)
-		blocked = pass
 	}
-	return ledger.Class{}, blocked
+	return chosen, pass
 }
 
 // wait waits until the limit has passed, entries were added, or changed is closed.
@@ -291,7 +287,9 @@ func (r *runner[Tx]) databaseFailed(ctx context.Context, a interface{ Failed(err
 // DeliverDue sends up to limit entries that are due, whoever enqueued or resent them. It
 // is for cron, and for the periodic job of any engine. It returns when they are sent, when
 // no more are due, when the breakers of all that are due are open, or when ctx ends.
-// Delivered counts what this call has sent, and its RetryAfter is when to call again.
+// Delivered counts what this call has sent, and the entries that it has rejected because
+// their NotAfter has passed, which are looked for every 5 s. If More is true, call again
+// after RetryAfter, or wait for the next run of cron.
 //
 // ctx applies until an entry is claimed; see [Outbox.Deliver].
 func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, error) {
@@ -301,7 +299,7 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 	r := &runner[Tx]{call: o.newCall(ctx)}
 	var last progress
 	err := r.finish(ctx, func() {
-		o.maintainNow(ctx)
+		r.maintainNow(ctx)
 		last = r.sendDue(ctx, limit)
 	})
 	ended := err == nil // or else the goroutine may still be running
@@ -329,12 +327,15 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 // sendDue claims up to limit entries that are due, and starts to send them. It returns what
 // is left.
 func (r *runner[Tx]) sendDue(ctx context.Context, limit int) (p progress) {
+	sent := false
 	for left := limit; left > 0 && ctx.Err() == nil && r.failure == nil && !r.closed; {
 		p = r.claimDue(ctx, left)
 		left -= p.claimed
+		sent = sent || p.claimed > 0
 		switch {
-		case p.idle && r.turn > 0: // an entry before the last one that was claimed may be due
-			r.classes, r.turn = nil, 0
+		case p.idle && sent: // a probe may close the breaker, and an entry before the last one that was claimed may be due
+			r.sends.Wait()
+			r.classes, sent = nil, false
 			continue
 		case p.idle:
 			return p

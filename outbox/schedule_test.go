@@ -19,15 +19,12 @@ import (
 func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
-		var mu sync.Mutex
-		settled := make(map[string]outbox.State)
+		var settled sync.Map
 		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithOnSettled(func(_ context.Context, e outbox.Entry) {
-			mu.Lock()
-			defer mu.Unlock()
-			settled[e.Key] = e.State
+			settled.Store(e.Key, e.State)
 		}))
 		over := time.Now().Add(20 * time.Millisecond)
-		for _, key := range []string{"over", "paused"} {
+		for _, key := range []string{"over", "over too"} {
 			entry := add(t, o, outbox.Item{Key: key, NotAfter: over})
 			assert.WithinDuration(t, over, entry.NotAfter, time.Millisecond)
 		}
@@ -36,9 +33,12 @@ func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
 		require.ErrorContains(t, err, "NotAfter must be after NotBefore")
 		require.NoError(t, o.PauseAll(t.Context()))
 		time.Sleep(time.Until(over) + 5*time.Millisecond)
-		assert.Equal(t, outbox.Delivered{Rejected: 1}, deliver(t, o, "over"))
+		assert.Equal(t, outbox.Delivered{Rejected: 2}, deliverDue(t, o, 10), "although they are paused")
+		add(t, o, outbox.Item{Key: "past", NotAfter: over})
+		assert.Equal(t, outbox.Delivered{Rejected: 1}, deliver(t, o, "past"))
 		run(t, o)
-		eventuallyIs(t, o, "paused", outbox.Rejected)
+		add(t, o, outbox.Item{Key: "past too", NotAfter: over})
+		eventuallyIs(t, o, "past too", outbox.Rejected)
 		require.NoError(t, o.ResumeAll(t.Context()))
 		eventuallyIs(t, o, "in time", outbox.Accepted)
 		entry := entryOf(t, o, "over")
@@ -46,11 +46,12 @@ func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
 		assert.Equal(t, messaging.DeliveryNotSent, entry.Delivery)
 		assert.Equal(t, 1, service.requests())
 		assert.Equal(t, outbox.WhyTooLate, resend(t, o, "over")[0].Why)
-		eventually(t, func() bool {
-			mu.Lock()
-			defer mu.Unlock()
-			return settled["over"] == outbox.Rejected && settled["paused"] == outbox.Rejected
-		})
+		for _, key := range []string{"over", "over too", "past", "past too"} {
+			eventually(t, func() bool {
+				state, _ := settled.Load(key)
+				return state == outbox.Rejected
+			})
+		}
 	})
 }
 
@@ -89,11 +90,8 @@ func TestAWorkerLooksAtNotAfterBeforeItSends(t *testing.T) {
 func TestUrgentEntriesAreSentFirstAndTheOthersGetAnEighth(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
-		var mu sync.Mutex
 		var order []string
 		service.set(func(key string) response {
-			mu.Lock()
-			defer mu.Unlock()
 			order = append(order, key)
 			return accept
 		})
@@ -115,7 +113,6 @@ func TestUrgentEntriesAreSentFirstAndTheOthersGetAnEighth(t *testing.T) {
 			}
 		}
 		assert.GreaterOrEqual(t, urgent, 14)
-		run(t, o)
 	})
 }
 
@@ -163,7 +160,7 @@ func TestDeliverDueSendsWhatIsDueWhoeverEnqueuedOrResentIt(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
 		service.always(reject)
-		o := db.new(t, service.client(t), outbox.Fast())
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithBreaker(50*time.Millisecond, time.Hour))
 		enqueue(t, o, "resent")
 		deliver(t, o, "resent")
 		service.always(accept)
@@ -177,12 +174,21 @@ func TestDeliverDueSendsWhatIsDueWhoeverEnqueuedOrResentIt(t *testing.T) {
 		assert.InDelta(t, time.Minute, delivered.RetryAfter, float64(30*time.Second))
 		assert.Equal(t, outbox.Delivered{Accepted: 6, More: true, RetryAfter: delivered.RetryAfter}, delivered)
 
-		service.always(unauthorize)
+		slow := acceptAfter(func() { time.Sleep(50 * time.Millisecond) }) // a call could return while a probe is being sent
+		service.always(response{status: 401, body: unauthorize.body, before: slow.before})
 		enqueue(t, o, "a", "b")
-		delivered = deliverDue(t, o, 10)
-		assert.NotEmpty(t, delivered.Later)
-		assert.Positive(t, delivered.RetryAfter, "the breaker is open")
+		for range 3 { // a request, and two probes
+			delivered = deliverDue(t, o, 10)
+			assert.NotEmpty(t, delivered.Later)
+			assert.Positive(t, delivered.RetryAfter, "the breaker is open")
+			require.Less(t, delivered.RetryAfter, time.Second, "until the next probe")
+			time.Sleep(delivered.RetryAfter)
+		}
 		assert.Zero(t, service.carriedOut("a")+service.carriedOut("b"))
+		service.always(slow)
+		delivered = deliverDue(t, o, 10)
+		assert.InDelta(t, time.Minute, delivered.RetryAfter, float64(30*time.Second))
+		assert.Equal(t, outbox.Delivered{Accepted: 2, More: true, RetryAfter: delivered.RetryAfter}, delivered, "a probe, and what follows it")
 	})
 }
 
@@ -221,16 +227,11 @@ func TestAProbeThatAGuardRejectsIsFollowedByTheNextAtOnce(t *testing.T) {
 	// Twelve waits would take half an hour.
 	o := db.new(t, client, outbox.WithBreaker(500*time.Millisecond, time.Hour))
 	// A probe is the oldest entry or the newest.
-	guarded := func(from, to int) {
-		for i := from; i < to; i++ {
-			enqueue(t, o, fmt.Sprint("guarded ", i))
-		}
-	}
-	guarded(0, 6)
+	enqueue(t, o, "guarded 0", "guarded 1", "guarded 2", "guarded 3", "guarded 4", "guarded 5")
 	enqueue(t, o, "first")
 	deliver(t, o, "first")
 	enqueue(t, o, keysOf(20)...)
-	guarded(6, 12)
+	enqueue(t, o, "guarded 6", "guarded 7", "guarded 8", "guarded 9", "guarded 10", "guarded 11")
 	service.always(accept)
 	run(t, o)
 	eventuallyAccepted(t, o, 21)

@@ -24,7 +24,7 @@ type call[Tx any] struct {
 	sends   sync.WaitGroup
 
 	mu         sync.Mutex
-	recorded   map[string]ledger.State // what became of the entries that Deliver or DeliverDue has sent
+	recorded   map[string]ledger.State // what became of the entries that Deliver or DeliverDue has sent, or rejected
 	unrecorded int
 	err        error
 }
@@ -112,21 +112,30 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claime
 	applied, at, err := c.recorder.Record(ledger.Outcome{ID: entry.ID, Token: b.token, State: outcome.state,
 		Delivery: outcome.delivery, Error: outcome.text, Wait: outcome.wait, Denials: outcome.denials,
 		Denied: outcome.breaker.Kind == breaker.Denied, Returned: outcome.returned}, c.stop)
-	c.mu.Lock()
 	switch {
 	case err != nil:
+		c.mu.Lock()
 		c.unrecorded++
 		c.err = err
-	case applied && c.recorded != nil:
-		c.recorded[entry.Key] = outcome.state
+		c.mu.Unlock()
+	case applied:
+		c.note(entry.Key, outcome.state)
 	}
-	c.mu.Unlock()
 	if outcome.state == ledger.Pending {
 		c.wake() // to find out when the entry is due
 	} else if err == nil && applied {
 		c.settled(context.WithoutCancel(ctx), Entry{ID: entry.ID, Key: entry.Key, Operation: entry.Operation, State: stateOf(outcome.state),
 			Attempts: entry.Attempts, Delivery: outcome.delivery, Error: outcome.text, EnqueuedAt: entry.EnqueuedAt,
 			NotBefore: entry.NotBefore, NotAfter: entry.NotAfter, Urgent: entry.Urgent, SettledAt: at})
+	}
+}
+
+// note notes what became of an entry.
+func (c *call[Tx]) note(key string, state ledger.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.recorded != nil {
+		c.recorded[key] = state
 	}
 }
 

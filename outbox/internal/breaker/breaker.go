@@ -85,8 +85,7 @@ type Pass struct {
 	N         int // how many
 	// Open is true if the breaker is open. If N is 1, the entry is a probe.
 	Open bool
-	// If N is 0, Admit may return more after Wait or when Changed is closed.
-	Wait    time.Duration
+	// If N is 0, Admit may return more when Changed is closed, or after Wait if Open is true.
 	Changed <-chan struct{}
 	// Recall is closed when entries that are claimed and not sent are to be given back.
 	Recall <-chan struct{}
@@ -103,17 +102,13 @@ func (b *Breakers) Admit(name string, want int, now time.Time) Pass {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o := b.operation(name)
-	p := Pass{Operation: name, Changed: b.changed, Recall: o.recall, Wait: b.timing.Longest}
+	p := Pass{Operation: name, Changed: b.changed, Recall: o.recall}
 	for _, s := range []*state{&b.key, &o.state} {
 		if s.why == "" {
 			continue
 		}
 		p.Open, p.ofKey = true, s == &b.key
-		switch {
-		case s.probing:
-		case now.Before(s.until):
-			p.Wait = s.until.Sub(now)
-		default:
+		if !s.probing && !now.Before(s.until) {
 			s.probing, p.N = true, 1
 			o.claimed++
 		}
