@@ -239,7 +239,7 @@ carried out, the same send is no longer refused.`,
 			if carriedOut {
 				delivery = sends.Accepted
 			}
-			found, err := record.Settle(c.ctx, c.args[0], delivery)
+			found, err := record.Settle(c.ctx, c.args[0], delivery, false)
 			if err != nil {
 				return err
 			}

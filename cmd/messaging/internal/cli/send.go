@@ -160,7 +160,7 @@ func (s *settings) sendOne(ctx context.Context, send *send, i int) (*messaging.R
 	}
 	response, err := s.request(ctx, send.service.Client, send.prepared[i])
 	became := sends.Delivery(words.Delivery(messaging.DeliveryOf(err)))
-	if _, failed := send.record.Settle(context.WithoutCancel(ctx), send.begun.ID, became); failed != nil {
+	if _, failed := send.record.Settle(context.WithoutCancel(ctx), send.begun.ID, became, true); failed != nil {
 		s.printer.Line("warning: cannot record the outcome of this send in %s, so the same send is refused from now on: %v",
 			send.record.Path(), failed)
 	}

@@ -150,12 +150,17 @@ func (r *Record) Begin(ctx context.Context, send Send, again string) (Send, erro
 	return send, notSent(err)
 }
 
-// Settle writes down what became of a send.
-func (r *Record) Settle(ctx context.Context, id string, delivery Delivery) (found Send, err error) {
+// Settle writes down what became of a send. Only the process that sent it writes over an outcome: others can be wrong, and a send
+// that was accepted would be sent again.
+func (r *Record) Settle(ctx context.Context, id string, delivery Delivery, isSender bool) (found Send, err error) {
 	err = r.update(ctx, func(list []Send) ([]Send, error) {
 		i := slices.IndexFunc(list, func(s Send) bool { return s.ID == id })
 		if i < 0 {
 			return nil, exit.With(exit.NotFound, "no send has the id %q; to see them: messaging sends list", id)
+		}
+		if !isSender && !list[i].isOpen() {
+			return nil, exit.With(exit.Usage, "nothing was changed: the send is %s already; to send the same again, pass --again",
+				list[i].Delivery)
 		}
 		list[i].Delivery = delivery
 		found = list[i]

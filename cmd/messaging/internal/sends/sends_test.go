@@ -42,7 +42,7 @@ func (r *testRecord) sent(send Send, delivery Delivery) Send {
 	begun, err := r.Begin(r.t.Context(), send, "")
 	require.NoError(r.t, err)
 	if delivery != "" {
-		_, err = r.Settle(r.t.Context(), begun.ID, delivery)
+		_, err = r.Settle(r.t.Context(), begun.ID, delivery, true)
 		require.NoError(r.t, err)
 	}
 	return begun
@@ -119,7 +119,7 @@ func TestARepeatSupersedesOnlyTheSendThatTheOperatorSaw(t *testing.T) {
 	require.Len(t, list, 2)
 	assert.Equal(t, Superseded, list[0].Delivery)
 	assert.Equal(t, second.ID, list[1].ID)
-	_, err = r.Settle(t.Context(), second.ID, NotSent)
+	_, err = r.Settle(t.Context(), second.ID, NotSent, false)
 	require.NoError(t, err)
 	assert.False(t, r.isBlocked(news))
 }
