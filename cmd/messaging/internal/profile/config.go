@@ -59,7 +59,8 @@ func Read() (*Config, error) {
 	}
 	meta, err := toml.Decode(string(content), config)
 	if err != nil {
-		return nil, exit.With(exit.Usage, "%s: %s", path, strings.TrimPrefix(err.Error(), "toml: "))
+		plain := strings.NewReplacer("toml: ", "", "destination has type slice", `it must be a list, such as key_command = ["cat", "key.txt"]`)
+		return nil, exit.With(exit.Usage, "%s: %s", path, plain.Replace(err.Error()))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return nil, exit.With(exit.Usage, "%s: unknown key %s", path, unknown[0])

@@ -103,6 +103,7 @@ func TestAConfigurationIsReadAndNamesItselfIfItIsBroken(t *testing.T) {
 	}
 	for content, want := range map[string]string{
 		"[profiles.shop]\nbase_url = \n":                    ": line 2",
+		"[profiles.shop]\nkey_command = 'cat k'":            `TOML value has type string; it must be a list, such as key_command = [`,
 		"[profiles.shop]\nbase-url = 'http://127.0.0.1'":    ": unknown key profiles.shop.base-url",
 		"[profiles.sandbox]\nbase_url = 'http://127.0.0.1'": ": [profiles.sandbox]: the name is that of the built-in profile",
 		"[profiles.other]\nbase_url = 'http://127.0.0.1'":   `there is no profile "shop" in `,
