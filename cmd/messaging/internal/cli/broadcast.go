@@ -78,9 +78,6 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings) error {
 	if err := b.readContent(cmd); err != nil {
 		return err
 	}
-	if err := b.confirm.Check(); err != nil {
-		return err
-	}
 	at, err := b.when.schedule()
 	if err != nil {
 		return err

@@ -143,9 +143,6 @@ func (c *creation) check(call call, write func(any) error) error {
 
 // run creates the events that the account does not have, after the operator has confirmed it, and prints all of them.
 func (c *creation) run(ctx context.Context) (err error) {
-	if err := c.confirm.Check(); err != nil {
-		return err
-	}
 	if c.service, err = c.account(ctx); err != nil {
 		return err
 	}

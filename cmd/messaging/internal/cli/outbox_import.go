@@ -87,9 +87,6 @@ of the request, and equal rows are one trigger.`,
 
 func (flags *importFlags) run(cmd *cobra.Command) (err error) {
 	ctx := cmd.Context()
-	if err := flags.confirm.Check(); err != nil {
-		return err
-	}
 	if flags.file, err = flags.newFile(cmd); err != nil {
 		return err
 	}
@@ -136,7 +133,7 @@ func (flags *importFlags) run(cmd *cobra.Command) (err error) {
 	question := fmt.Sprintf("Add %s to %s?", words.Count(plan.New(), "trigger"), flags.address.Title())
 	action := confirm.NewAction(flags.service, "outbox import", fmt.Appendf(nil, "%s\n%x", flags.address.Absolute(), plan.Digest), question,
 		fmt.Sprint(plan.New()))
-	action.Recipients, action.BodySHA256 = &plan.Rows, fmt.Sprintf("%x", plan.Digest)
+	action.Recipients, action.BodySHA256, action.Nothing = &plan.Rows, fmt.Sprintf("%x", plan.Digest), plan.New() == 0
 	if goes, err := flags.confirm.Decide(ctx, flags.printer, shown, action); err != nil || !goes {
 		return err
 	}

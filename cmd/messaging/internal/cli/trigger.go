@@ -53,9 +53,6 @@ definition before anything is sent; "event get" shows it.`,
 
 func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	params, recipients, err := t.params(cmd)
-	if err == nil {
-		err = t.confirm.Check()
-	}
 	if err != nil {
 		return err
 	}

@@ -76,18 +76,8 @@ type Flags struct {
 func (f *Flags) Add(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.BoolVar(&f.DryRun, "dry-run", false, "show the plan and print its digest; send nothing")
-	set.StringVar(&f.Digest, "confirm", "", "skip the question if the plan still matches this `digest` of a dry run")
+	set.StringVar(&f.Digest, "confirm", "", "skip the question if a dry run of the same request printed this `digest`")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "confirm")
-}
-
-// Check returns an error if nobody can confirm: without a terminal there has to be --confirm
-// or --dry-run. Call it before the first request.
-func (f *Flags) Check() error {
-	if f.DryRun || f.Digest != "" || checkTerminal() == nil {
-		return nil
-	}
-	return exit.With(exit.Usage, "nobody can confirm this, because there is no terminal; "+
-		"run the command with --dry-run, and then with --confirm and the digest that it prints")
 }
 
 // Action is what the operator confirms. In JSON it is what --dry-run prints.
@@ -106,6 +96,8 @@ type Action struct {
 	Answer string `json:"-"`
 	// Refused is why it must not be done now, or nil. A dry run shows the plan regardless.
 	Refused error `json:"-"`
+	// Nothing reports that there is nothing to do, so that nobody has to confirm it.
+	Nothing bool `json:"-"`
 }
 
 // NewAction returns the action with its digest. On a sandbox the operator answers y or n,
@@ -119,11 +111,14 @@ func NewAction(s *profile.Service, operation string, content []byte, question, a
 }
 
 // Decide shows the plan, and returns whether to go on. It returns false without an error
-// after a dry run.
+// after a dry run. With --quiet, a plan that needs no other confirmation is not shown.
 func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Action) (bool, error) {
 	plan.Add("digest", a.Digest)
-	if err := plan.show(p, p.Err); err != nil {
-		return false, exit.With(exit.Usage, "nothing was sent: the plan could not be shown: %w", err)
+	confirmed := !f.DryRun && (a.Nothing || f.Digest == a.Digest)
+	if !p.Quiet || !confirmed {
+		if err := plan.show(p, p.Err); err != nil {
+			return false, exit.With(exit.Usage, "nothing was sent: the plan could not be shown: %w", err)
+		}
 	}
 	switch {
 	case f.DryRun && p.IsJSON():
@@ -132,11 +127,14 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 		return false, p.Text(a.Digest)
 	case a.Refused != nil:
 		return false, a.Refused
-	case f.Digest != "" && f.Digest != a.Digest:
+	case confirmed:
+		return true, nil
+	case f.Digest != "":
 		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the plan above is not the one of --confirm; "+
 			"compare it with that of the dry run, and run --dry-run again")
-	case f.Digest != "":
-		return true, nil
+	case checkTerminal() != nil:
+		return false, exit.With(exit.Usage, "nobody can confirm this, because there is no terminal; "+
+			"run the command with --dry-run, and then with --confirm and the digest that it prints")
 	}
 	return true, ask(ctx, p, plan, a.Question, a.Answer)
 }

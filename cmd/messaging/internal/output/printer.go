@@ -29,14 +29,14 @@ func (f *Flags) Add(set *pflag.FlagSet) {
 	set.StringVar(&f.JSON, "json", "", "print JSON; with =`f,g` only these fields, with =help their names")
 	set.Lookup("json").NoOptDefVal = allFields
 	set.BoolVar(&f.NDJSON, "ndjson", false, "print one JSON object per line")
-	set.BoolVarP(&f.Quiet, "quiet", "q", false, "print no progress and no notes")
+	set.BoolVarP(&f.Quiet, "quiet", "q", false, "print no progress, no notes, and with --confirm no plan")
 }
 
 // Printer writes to stdout and stderr in the way that the flags, the terminal and the
 // environment ask for.
 type Printer struct {
 	Out, Err io.Writer
-	// Quiet suppresses progress and notes.
+	// Quiet suppresses progress, notes, and plans that nobody has to read.
 	Quiet bool
 
 	json, ndjson   bool
