@@ -17,6 +17,12 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
+// parameterText is what is the same for every file with events.
+const parameterText = `
+
+The known types of a parameter are text, numeric and timestamp; the service does not publish a
+full list. A parameter is optional unless it has "required": true.`
+
 func newEventCreate(s *settings) *cobra.Command {
 	var file string
 	c := &creation{settings: s}
@@ -28,7 +34,7 @@ func newEventCreate(s *settings) *cobra.Command {
   {"name": "order lost", "description": "An order was lost.",
    "parameters": [{"name": "order", "type": "text", "required": true}]}
 
-The service can neither change nor delete an event.`,
+The service can neither change nor delete an event.` + parameterText,
 		Example: `  echo '{"name": "order lost", "description": "An order was lost.", "parameters": []}' >event.json
   messaging -p sandbox event create --from-file event.json --dry-run
   messaging -p sandbox event create --from-file event.json`,
@@ -62,7 +68,7 @@ parameters, nothing is created: the service can neither change nor delete an eve
 
 With --check, nothing is created: the state of each event is printed, and the exit code is
 10 if an event is missing or differs. Additional optional parameters and descriptions do
-not matter.`,
+not matter.` + parameterText,
 		Example: `  messaging -p sandbox event apply events.json --check
   messaging -p sandbox event apply events.json --dry-run
   messaging -p sandbox event apply events.json`,

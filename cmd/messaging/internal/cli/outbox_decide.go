@@ -295,7 +295,9 @@ func newOutboxQuarantine(l *ledgerFlag) *cobra.Command {
 		Short: "After a restore: make all that may have been sent since the backup unclear",
 		Long: `Make all pending, sending and rejected entries unclear, so that nothing is sent until you
 "resend" or "dismiss" it. Call it after the outbox was restored from a backup or copied, and
-before the first "run": a backup does not know what was sent since. It does not ask.`,
+before the first "run": a backup does not know what was sent since. It does not ask.
+Rows imported since the backup are new to the outbox: before you import their files again, find
+out which were sent.`,
 		Example: `  messaging outbox quarantine --ledger restored.db
   messaging outbox list --ledger restored.db --state unclear`,
 	}, func(ctx context.Context, b *box, _ []string) error {
