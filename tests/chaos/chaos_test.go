@@ -43,7 +43,7 @@ func TestChaosKeepsEveryPromise(t *testing.T) {
 }
 
 func runChaos(t *testing.T, protocol func(act faultserver.Step) chaosProtocol) {
-	const fewest, rounds = 2000, 5
+	const fewest, rounds = 1000, 10
 	calls := max(fewest, int(numberFrom(t, "MESSAGING_CHAOS_CALLS", fewest)))
 	seed := numberFrom(t, "MESSAGING_CHAOS_SEED", rand.Uint64N(1_000_000))
 	t.Logf("MESSAGING_CHAOS_CALLS=%d MESSAGING_CHAOS_SEED=%d", calls, seed)
