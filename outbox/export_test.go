@@ -1,6 +1,9 @@
 package outbox
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Fast shortens the durations that are not configurable.
 func Fast() Option {
@@ -33,4 +36,10 @@ func WithBreaker(first, longest time.Duration) Option {
 		c.timing.breaker.First, c.timing.breaker.Longest = first, longest
 		return nil
 	}
+}
+
+// HoldBodies takes room for bodies for good, as those of entries that are being sent do.
+func (o *Outbox[Tx]) HoldBodies(bytes int64) {
+	taken, _, _ := o.limit.Bodies(context.Background())
+	o.limit.EndBodies(taken - bytes)
 }

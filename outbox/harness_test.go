@@ -61,6 +61,7 @@ type box interface {
 	ResumeAll(context.Context) error
 	Quarantine(context.Context) (int, error)
 	Prepared(context.Context, string) (*messaging.Prepared, error)
+	HoldBodies(bytes int64)
 }
 
 // inTx are the methods of an Outbox in one transaction.
