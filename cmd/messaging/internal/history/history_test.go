@@ -1,8 +1,6 @@
 package history_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -146,57 +143,13 @@ func TestSearchReadsEscapesAndCapitals(t *testing.T) {
 	}
 }
 
-func TestStoreDoesNotRestartItsNumbersAfterAClear(t *testing.T) {
-	s, _ := stored(10, exchange(0), exchange(0), exchange(0), exchange(0))
-	s.Clear()
-	assert.Equal(t, history.State{Last: 4, Cleared: 1, Begin: 4}, s.State())
-	s.Add(exchange(5))
-	for after, complete := range map[int]bool{2: false, 4: true} { // 3 and 4 are gone
-		entries, all := s.After(after)
-		assert.Equal(t, []int{5}, numbers(entries))
-		assert.Equal(t, complete, all)
-	}
-}
-
-func TestWaitFindsTheFirstMatchAfterANumber(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := stored(100, read(200, 0), read(200, 0), read(200, 0))
-		ctx, cancel := context.WithCancel(t.Context())
-		for name, test := range map[string]struct {
-			query       string
-			after, want int // 0 if it never arrives
-		}{
-			"what has arrived before":     {"", 2, 3},
-			"what arrives later":          {"status:422", 1, 5},
-			"what comes after a clear":    {"", 3, 4},
-			"a number that is far away":   {"", 5, 6},
-			"a number that never arrives": {"", 1000, 0},
-			"nothing matches":             {"status:422", 6, 0},
-		} {
-			query, err := history.Parse(test.query)
-			require.NoError(t, err)
-			go func() {
-				found := 0
-				err := s.Wait(ctx, query, test.after, func(e *history.Entry) bool { found = e.Number; return false })
-				assert.Equal(t, test.want == 0, errors.Is(err, context.Canceled), name)
-				assert.Equal(t, test.want, found, name)
-			}()
-		}
-		for i, status := range []int{200, 422, 422} {
-			synctest.Wait()
-			s.Clear()
-			s.Add(read(status, 0, func(e *fake.Exchange) { e.Number = 4 + i }))
-		}
-		synctest.Wait()
-		cancel()
-	})
-}
-
 func TestQueryTerms(t *testing.T) {
 	now := time.Now()
 	s := history.New(10, 1<<30)
 	s.EventName = func(id string) string { return map[string]string{"e-2": "Invoice paid"}[id] }
+	var asked []int
 	s.Notes = func(e *history.Entry) []history.Note {
+		asked = append(asked, e.Number)
 		return []history.Note{{Code: map[int]string{3: "skipped", 5: "foreign_key"}[e.Number]}}
 	}
 	names := []string{"email", "push", "trigger", "refused", "foreign"}
@@ -218,10 +171,11 @@ func TestQueryTerms(t *testing.T) {
 		e.Number = i + 1
 		s.Add(e)
 	}
+	assert.Empty(t, asked, "nobody asks yet")
 	for want, texts := range map[string][]string{
 		"email push trigger refused foreign": {""},
 		"email push trigger foreign":         {"-value:email=eve", "!eve@example.com"},
-		"email push refused foreign":         {"since:5m"},
+		"email push refused foreign":         {"since:5m", "-has:skipped"},
 		"email push foreign":                 {"-op:trigger"},
 		"email push":                         {"to:ada@example.com", "to:c-7", "to:+4930", "to:audit@"},
 		"email": {"subject:moved", "moved", `"have moved"`, "value:email=ada", "value:customers.email=ADA@",
@@ -246,6 +200,7 @@ func TestQueryTerms(t *testing.T) {
 			assert.Equal(t, want, strings.Join(found, " "), text)
 		}
 	}
+	assert.ElementsMatch(t, []int{1, 2, 3, 4, 5}, asked, "what is worth a look is found once")
 }
 
 func TestASearchDecodesNoBodyAsAWhole(t *testing.T) {
@@ -279,26 +234,13 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestTheSameRequestsAfterFailuresAreOneGroup(t *testing.T) {
-	s, _ := stored(100, read(502, 0), read(429, time.Second), read(200, 2*time.Second), read(200, 3*time.Second))
-	assert.Equal(t, []int{4, 3}, find(t, s, ""), "what follows a success is another call")
-	e, _ := s.Get(3)
-	assert.Equal(t, 3, e.Attempt)
-	assert.Equal(t, []int{2, 1}, numbers(s.Attempts(e)))
-	assert.Equal(t, []int{1}, find(t, s, "status:5xx"), "a search still finds an attempt whose successor does not match")
-
+// TestAttemptsAreWhatTheClientRetriesAndDuplicatesHaveATwinThatWasCarriedOut has both of the last one.
+func TestAttemptsAreWhatTheClientRetriesAndDuplicatesHaveATwinThatWasCarriedOut(t *testing.T) {
+	replay := func(e *fake.Exchange) { e.ReplayOf = 1 }
 	var loop []*fake.Exchange
 	for i := range 11 {
 		loop = append(loop, read(500, time.Duration(i)*time.Second))
 	}
-	s, last := stored(100, append(loop, read(200, 11*time.Second))...)
-	assert.Equal(t, []int{12, 10}, find(t, s, ""), "a loop that always fails is more than one group")
-	assert.Equal(t, []int{11}, numbers(s.Attempts(last)))
-}
-
-// TestAttemptsAreWhatTheClientRetriesAndDuplicatesHaveATwinThatWasCarriedOut has both of the last send.
-func TestAttemptsAreWhatTheClientRetriesAndDuplicatesHaveATwinThatWasCarriedOut(t *testing.T) {
-	replay := func(e *fake.Exchange) { e.ReplayOf = 1 }
 	for name, test := range map[string]struct {
 		sends                []*fake.Exchange
 		attempt, duplicateOf int
@@ -309,6 +251,9 @@ func TestAttemptsAreWhatTheClientRetriesAndDuplicatesHaveATwinThatWasCarriedOut(
 		"another client after it":      {[]*fake.Exchange{send(429, 0), send(200, time.Second, curl)}, 1, 0},
 		"a send that is not retried":   {[]*fake.Exchange{send(502, 0), send(200, time.Second)}, 1, 0},
 		"an invalid request":           {[]*fake.Exchange{send(422, 0), send(422, time.Second)}, 1, 0},
+		"a retry of a read":            {[]*fake.Exchange{read(502, 0), read(429, time.Second), read(200, 2*time.Second)}, 3, 0},
+		"a read after a success":       {[]*fake.Exchange{read(502, 0), read(200, time.Second), read(200, 2*time.Second)}, 1, 0},
+		"a loop that always fails":     {append(loop, read(200, 11*time.Second)), 2, 0}, // is more than one call
 		"a later call":                 {[]*fake.Exchange{send(429, 0), send(200, time.Minute)}, 1, 0},
 		"a mark after a refusal":       {[]*fake.Exchange{send(429, 0), nil, send(200, time.Second)}, 1, 0},
 		"carried out twice":            {[]*fake.Exchange{send(200, 0), send(200, time.Second)}, 1, 1},
@@ -330,20 +275,4 @@ func TestAttemptsAreWhatTheClientRetriesAndDuplicatesHaveATwinThatWasCarriedOut(
 	assert.Zero(t, last.DuplicateOf)
 	_, last = stored(2, send(200, 0), send(200, 1), send(200, 2))
 	assert.Equal(t, 2, last.DuplicateOf)
-}
-
-func TestNotesAreFoundOnce(t *testing.T) {
-	s := history.New(100, 1<<30)
-	var asked []int
-	s.Notes = func(e *history.Entry) []history.Note {
-		asked = append(asked, e.Number)
-		return []history.Note{{Code: "duplicate"}}[:e.Number-1]
-	}
-	s.Add(exchange(1))
-	s.Add(exchange(2))
-	assert.Empty(t, asked, "nobody asks yet")
-	for text, want := range map[string][]int{"has:duplicate": {2}, "-has:duplicate": {1}, "has:skipped": {}} {
-		assert.Equal(t, want, find(t, s, text), text)
-	}
-	assert.ElementsMatch(t, []int{1, 2}, asked)
 }

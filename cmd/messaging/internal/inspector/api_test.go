@@ -86,6 +86,16 @@ func TestWaitRespondsToWhatComesLater(t *testing.T) {
 	got = <-three
 	assert.Equal(t, 200, got.Status)
 	assert.Regexp(t, `^\{"items":\[\{"number":1,.*\{"number":2,.*\{"number":4,.*\],"next":null\}\n$`, got.Body, "oldest first")
+
+	late := f.waits("q=op:list&after=6") // which is not there yet
+	f.timedOut("q=op:list&after=4")
+	require.Equal(t, 204, f.post("/api/reset?what=history", "").Status)
+	assert.Equal(t, "no request matched in 1ms; 0 came since request 4", f.timedOut("q=op:list"))
+	assert.Contains(t, f.timedOut("q=op:list&after=2"), "and older ones that are no longer kept")
+	for range 3 {
+		f.read()
+	}
+	assert.Contains(t, (<-late).Body, `"number":7,`, "no number is used again")
 }
 
 func TestWaitForNoneRespondsAtTheEndUnlessOneArrives(t *testing.T) {
