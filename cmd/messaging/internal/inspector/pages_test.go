@@ -394,9 +394,6 @@ func TestPages(t *testing.T) {
 		"a deep value": {[]string{"POST /v1/events " + invalidEvent, `trigger {"event_id":"nope","payload":{"email":"a@b.test","order":` +
 			strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}}`}, shown{
 			"/requests/2?tab=exchange": {"<56000"}, "/requests/2?tab=diff&with=1": {"<56000"}}},
-		"pages say that there is an outage": {[]string{"outage 1h"}, shown{
-			"/": {`~data-outage="[^"]+" .*<span role="status">outage</span>`}, "/faults": {"Outage until",
-				"None is active: after the outage, every request is served.", "!None is active: every request is served."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t)
@@ -466,14 +463,15 @@ func TestAMarkIsBelowItsFirstRow(t *testing.T) {
 	f.shows("/api/requests/5", `!"mark"`)
 }
 
-func TestPagesShowTimesInOneForm(t *testing.T) {
+func TestPagesShowTimesInOneFormAndAnOutage(t *testing.T) {
 	f := start(t)
 	f.steps([]string{"fill", "outage 1h"})
 	e, _ := f.box.History.Get(3)
 	event, _ := f.box.Records.All(records.Events).WithNumber(1)
-	f.shows("/", ">"+e.At.In(zone).Format("15:04:05")+"<")
+	f.shows("/", ">"+e.At.In(zone).Format("15:04:05")+"<", `~data-outage="[^"]+" .*<span role="status">outage</span>`)
 	f.shows("/requests/3", e.At.In(zone).Format("15:04:05.000"))
-	f.shows("/faults", "Outage until "+f.box.OutageUntil().In(zone).Format("15:04:05"))
+	f.shows("/faults", "Outage until "+f.box.OutageUntil().In(zone).Format("15:04:05"),
+		"None is active: after the outage, every request is served.", "!None is active: every request is served.")
 	f.shows("/help", "in the time zone of the sandbox, HST.")
 	f.shows("/events/1", "<dd>"+event.Value.(records.Event).CreatedAt.In(zone).Format("2006-01-02 15:04:05")+"</dd>")
 }
