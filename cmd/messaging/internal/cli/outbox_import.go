@@ -115,7 +115,7 @@ func (flags *importFlags) run(cmd *cobra.Command) (err error) {
 		_ = os.Remove(content.Name()) // see copied
 	}()
 	flags.file.Content = content
-	defer saveMemory()()
+	defer saveMemory(15)()
 	plan, err := flags.file.Plan(ctx)
 	if ctx.Err() != nil {
 		return exit.With(exit.Interrupted, "interrupted; nothing was imported")

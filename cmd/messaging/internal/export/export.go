@@ -24,27 +24,27 @@ import (
 type job struct {
 	options  Options
 	to       io.Writer
-	part     *os.File // to, unless it is stdout
-	resume   *os.File // nil for a stream
-	size     int64    // of what was written
-	cursor   string   // where this run begins
-	seen     map[id]struct{}
-	fresh    []byte // the ids since the last checkpoint
+	part     *os.File          // to, unless it is stdout
+	resume   *os.File          // nil for a stream
+	size     int64             // of what was written
+	cursor   string            // where this run begins
+	seen     map[hash]struct{} // of the ids of the records
+	fresh    []byte            // those since the last checkpoint
 	progress Progress
 	last     time.Time // of the last checkpoint
 }
 
-// id is the beginning of the sha256 of what identifies a record. It is long enough that two of them are not equal by chance.
-type id [12]byte
+// hash is the beginning of the sha256 of an id. Among a million ids, the chance that two have the same is 1 in 37 million.
+type hash [8]byte
 
 // checkpoint is a line of the .resume file, after the first: it says what a later run must have in common. The first Bytes
-// bytes of the .part file are the rows before the page at Cursor. IDs are those since the line before.
+// bytes of the .part file are the rows before the page at Cursor. Seen are the hashes since the line before.
 type checkpoint struct {
 	Cursor   string `json:"cursor"`
 	Bytes    int64  `json:"bytes"`
 	Rows     int    `json:"rows"`
 	Repeated int    `json:"repeated"`
-	IDs      []byte `json:"ids"`
+	Seen     []byte `json:"seen"`
 }
 
 // openStream returns the job of stdout, a pipe or a device.
@@ -52,7 +52,7 @@ func openStream(o Options) (j *job, err error) {
 	if o.Resume {
 		return nil, usage("%s is no file that could be resumed", o.To)
 	}
-	j = &job{options: o, to: o.Stdout, seen: map[id]struct{}{}, last: time.Now()}
+	j = &job{options: o, to: o.Stdout, seen: map[hash]struct{}{}, last: time.Now()}
 	if o.Stdout == nil {
 		j.part, err = os.OpenFile(o.To, os.O_WRONLY, 0)
 		j.to = j.part
@@ -62,7 +62,7 @@ func openStream(o Options) (j *job, err error) {
 
 // openFiles creates the files of an export, or opens those of one that was stopped.
 func openFiles(records string, o Options) (j *job, err error) {
-	j = &job{options: o, seen: map[id]struct{}{}, last: time.Now()}
+	j = &job{options: o, seen: map[hash]struct{}{}, last: time.Now()}
 	flags := os.O_RDWR | os.O_CREATE
 	if !o.Resume {
 		flags |= os.O_TRUNC
@@ -109,8 +109,8 @@ func (j *job) load(now string) error {
 	valid := decoder.InputOffset()
 	for decoder.Decode(&next) == nil { // until the end, or a line that was cut off
 		last, valid = next, decoder.InputOffset()
-		for ids := next.IDs; len(ids) >= len(id{}); ids = ids[len(id{}):] {
-			j.seen[id(ids)] = struct{}{}
+		for hashes := next.Seen; len(hashes) >= len(hash{}); hashes = hashes[len(hash{}):] {
+			j.seen[hash(hashes)] = struct{}{}
 		}
 	}
 	j.cursor, j.size = last.Cursor, last.Bytes
@@ -135,13 +135,13 @@ func cut(file *os.File, size int64) error {
 }
 
 // isNew reports whether no record with this id was exported, and remembers it.
-func (j *job) isNew(name string) bool {
-	sum := sha256.Sum256([]byte(name))
+func (j *job) isNew(id string) bool {
+	sum := sha256.Sum256([]byte(id))
 	before := len(j.seen)
-	if j.seen[id(sum[:])] = struct{}{}; len(j.seen) == before {
+	if j.seen[hash(sum[:])] = struct{}{}; len(j.seen) == before {
 		return false
 	}
-	j.fresh = append(j.fresh, sum[:len(id{})]...)
+	j.fresh = append(j.fresh, sum[:len(hash{})]...)
 	return true
 }
 
@@ -156,15 +156,15 @@ func (j *job) write(lines []byte) error {
 // checkpoint records that the rows before a page are written. The rows reach the disk
 // before the line about them.
 func (j *job) checkpoint(cursor string) error {
-	ids := j.fresh
-	j.fresh, j.last = ids[:0], time.Now()
+	fresh := j.fresh
+	j.fresh, j.last = fresh[:0], time.Now()
 	if j.resume == nil {
 		return nil
 	}
 	if err := j.part.Sync(); err != nil {
 		return err
 	}
-	return j.record(checkpoint{cursor, j.size, j.progress.Rows, j.progress.Repeated, ids})
+	return j.record(checkpoint{cursor, j.size, j.progress.Rows, j.progress.Repeated, fresh})
 }
 
 // record appends a line to the .resume file.
@@ -282,7 +282,7 @@ func walk[T any](ctx context.Context, client *messaging.Client, j *job, records 
 		}
 		lines = lines[:0]
 		for i := range page.Items {
-			if name := records.id(&page.Items[i]); name != "" && !j.isNew(name) {
+			if id := records.id(&page.Items[i]); id != "" && !j.isNew(id) {
 				j.progress.Repeated++
 				continue
 			}
