@@ -183,7 +183,7 @@ func TestMigrateFromManyProcessesAtOnceAndAgainAndWithAShortStatementTimeout(t *
 			if !assert.NoError(t, err) {
 				return
 			}
-			config.ConnConfig.RuntimeParams["statement_timeout"] = "20"
+			config.ConnConfig.RuntimeParams["statement_timeout"] = "200"
 			pool, err := pgxpool.NewWithConfig(t.Context(), config)
 			if assert.NoError(t, err) {
 				defer pool.Close()
