@@ -205,12 +205,12 @@ func TestQueryTerms(t *testing.T) {
 
 func TestASearchDecodesNoBodyAsAWhole(t *testing.T) {
 	s, e := stored(1, send(200, 0))
-	e.Request.Body = []byte(`{"to":[` + strings.Repeat(`{"email":"ada@example.com"},`, 10_000) + `"x"]}`)
+	e.Request.Body = []byte(`{"to":["ada"` + strings.Repeat(`,{"email":"ada@example.com"}`, 10_000) + `]}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	assert.Empty(t, find(t, s, "value:x=ada"))
+	assert.NotEmpty(t, find(t, s, "value:to=ada"))
 	runtime.ReadMemStats(&after)
-	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(14*len(e.Request.Body)))
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(e.Request.Body)), "no more is decoded than the first value")
 }
 
 func TestParseSaysWhatIsWrong(t *testing.T) {
