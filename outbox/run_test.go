@@ -373,7 +373,7 @@ func testReadOnly[Tx any](t *testing.T, l ledger.TxLedger[Tx]) {
 	}
 	eventually(t, func() bool { return claims() > 0 })
 	goroutines := runtime.NumGoroutine()
-	eventually(t, func() bool { return claims() > 4 }) // each waits longer
+	eventually(t, func() bool { return claims() > 4 })                           // each waits longer
 	eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+3 }) // they do not pile up
 	stop()
 	err := <-ended
