@@ -41,8 +41,8 @@
 //
 // For logs and metrics, [DeliveryOf] returns what happened to the request; see [Delivery]. A
 // 503 does not prove that nothing was done: a gateway can return one after the service has
-// done the work. If the default transport of a [Client] cannot connect, the attempt sends
-// nothing, then or later.
+// done the work. If the default transport of a [Client] cannot connect, the attempt
+// never sends anything.
 //
 // # Contexts
 //
@@ -97,8 +97,8 @@
 //
 // (1) It is Retry with [WithRepeatableSend]. (2) Only if the body is JSON from the service:
 // an object with a boolean success. The statuses 401, 402, 403, 405, 406, 407, 410, 421,
-// 423, 426, 428, 431, 451 and 499 are FixSetup with any body. A 404 (2) of [Client.Do] is
-// FixRequest, even for a read. So are [ErrCustomerNotFound], [ErrEventNotFound] and
+// 423, 426, 428, 431, 451 and 499 are FixSetup with any body. Reads with [Client.Do] are
+// FixRequest after a 404 (2), and so are [ErrCustomerNotFound], [ErrEventNotFound] and
 // [ErrEventDiffers].
 //
 // The client itself retries where the table says Retry, unless the key source, the limiter
@@ -112,7 +112,7 @@
 //
 // Of several attempts, the one that got furthest decides what is reported: accepted, else
 // unknown, else rejected, else not sent. If the context ends while a call waits to retry,
-// the step is that of the failure before the wait.
+// the failure before the wait decides.
 //
 // [WithHTTPClient] says how far the rows about the connection apply to your own transport.
 // Which failures are retried may change in a minor version.

@@ -1,5 +1,5 @@
-// Package rates measures what an outbox costs: beside the client alone, with more processes,
-// with larger tables, and in a table that is in use. Sends go nowhere, or to a service that
+// Package rates measures what an outbox costs: against the client alone, with more processes,
+// with larger tables, and in a busy table. Sends go nowhere, or to a service that
 // takes 20 ms, so that the outbox and its database are what is measured.
 package rates
 

@@ -1,6 +1,6 @@
-// Package sidebyside sends the same requests to the same service in several ways, while it
-// kills the process that sends them, and shows which requests were carried out twice. The ways
-// are this outbox, River, and a loop that locks rows.
+// Package sidebyside sends the same requests to the same service with this outbox, River, and
+// a loop that locks rows. It kills the processes that send, and shows which requests were
+// carried out twice.
 package sidebyside
 
 import (
