@@ -32,7 +32,7 @@ var (
 	ClientHead    = []string{"", "required", "measured", "result"}
 	ProcessesHead = []string{"processes", "deliveries/s, sends that cost nothing", "deliveries/s, sends of 20 ms", "deliveries/s, outboxriver"}
 	SizeHead      = []string{"accepted entries", "pending entries", "table and indexes", "claim of 64, p50 and p99",
-		"EnqueueTx with commit, p50", "Counts", "deliveries/s"}
+		"plain UPDATE of 64, p50 and p99", "EnqueueTx with commit, p50", "Counts", "deliveries/s"}
 	BloatHead = []string{"deliveries so far", "deliveries/s", "rows", "dead rows", "table", "indexes", "Counts", "autovacuums"}
 )
 

@@ -66,10 +66,15 @@ func (l Lab) size(ctx context.Context, s *store) (row report.Row, err error) {
 	if err != nil {
 		return row, err
 	}
-	if err := s.claim(ctx); err != nil { // connects, and plans the statement
+	var after ledger.Position
+	claimed, err := percentiles(func(int) (err error) {
+		after, err = s.claim(ctx, after)
+		return err
+	})
+	if err != nil {
 		return row, err
 	}
-	claimed, err := times(claims-1, func(int) error { return s.claim(ctx) })
+	updated, err := s.updates(ctx)
 	if err != nil {
 		return row, err
 	}
@@ -84,20 +89,58 @@ func (l Lab) size(ctx context.Context, s *store) (row report.Row, err error) {
 	}
 	rate, err := l.rateOf(ctx, 1, worker.Task{Database: s.name, InFlight: 64})
 	return report.Row{Cells: []string{fmt.Sprint(counts.Accepted), fmt.Sprint(counts.Pending), fmt.Sprintf("%d + %d MB", heap, indexes),
-		fmt.Sprintf("%s, %s", milliseconds(claimed[claims/2]), milliseconds(claimed[claims*99/100])), milliseconds(enqueues[49]),
-		milliseconds(counted[0]), fmt.Sprintf("%.0f", rate)}}, err
+		claimed, updated, milliseconds(enqueues[49]), milliseconds(counted[0]), fmt.Sprintf("%.0f", rate)}}, err
 }
 
-// claim claims entries.
-func (s *store) claim(ctx context.Context) error {
+// claim claims the entries after a position, as Run does, and returns the last position.
+func (s *store) claim(ctx context.Context, after ledger.Position) (ledger.Position, error) {
 	var token ledger.Token
 	_, _ = rand.Read(token[:])
 	claimed, err := s.Ledger.Claim(ctx, ledger.Claim{Token: token, Lease: time.Minute, Limit: batch, MaxBytes: 64 << 20,
-		Look: ledger.Look{Class: ledger.Class{Operation: worker.Request("").Operation(), Lane: ledger.Normal}}})
+		Look: ledger.Look{Class: ledger.Class{Operation: worker.Request("").Operation(), Lane: ledger.Normal}, After: after}})
 	if err == nil && len(claimed) != batch {
 		err = fmt.Errorf("claimed %d entries instead of %d", len(claimed), batch)
 	}
-	return err
+	for _, c := range claimed {
+		if after.Before(c.Position) {
+			after = c.Position
+		}
+	}
+	return after, err
+}
+
+// updates measures what no claim can do without: it updates as many rows by their ids, in a
+// table of its own with an index of the rows to come.
+func (s *store) updates(ctx context.Context) (string, error) {
+	for _, statement := range []string{
+		`DROP TABLE IF EXISTS plain`,
+		`CREATE TABLE plain (id int PRIMARY KEY, state smallint NOT NULL, token bytea, claimed_at timestamptz, body bytea NOT NULL)`,
+		`CREATE INDEX ON plain (id) WHERE state = 0`,
+		fmt.Sprintf(`INSERT INTO plain SELECT n, 0, NULL, NULL, repeat('x', 200)::bytea FROM generate_series(0, %d) AS n`, claims*batch-1),
+		`VACUUM (ANALYZE) plain`,
+	} {
+		if _, err := s.Pool.Exec(ctx, statement); err != nil {
+			return "", fmt.Errorf("measure a plain update: %w", err)
+		}
+	}
+	return percentiles(func(i int) error {
+		_, err := s.Pool.Exec(ctx, `UPDATE plain SET state = 1, token = $1, claimed_at = now() WHERE id >= $2 AND id < $3`,
+			make([]byte, 16), i*batch, (i+1)*batch)
+		return err
+	})
+}
+
+// percentiles returns the median and the 99th percentile of how long that many claims take,
+// without the first, which connects and plans the statement.
+func percentiles(claim func(i int) error) (string, error) {
+	if err := claim(0); err != nil {
+		return "", err
+	}
+	took, err := times(claims-1, func(i int) error { return claim(i + 1) })
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s, %s", milliseconds(took[claims/2]), milliseconds(took[claims*99/100])), nil
 }
 
 // times returns how long n calls took, in order.
