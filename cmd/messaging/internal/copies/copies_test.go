@@ -156,7 +156,7 @@ func FuzzEmailFile(f *testing.F) {
 			}
 			if decoded, err := new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject")); utf8.ValidString(subject) {
 				require.NoError(t, err)
-				assert.Equal(t, strings.Map(blank, subject), decoded)
+				assert.Equal(t, strings.Trim(strings.Map(blank, subject), " "), strings.Trim(decoded, " ")) // the ends of a field are not its text
 			}
 		}
 	})

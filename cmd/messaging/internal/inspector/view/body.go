@@ -48,12 +48,13 @@ func newSide(header http.Header, body []byte, problems map[string][]string, down
 
 // syntaxProblem says where and why a body stops being JSON, or returns "" for one that does not look like JSON.
 func syntaxProblem(body []byte) string {
-	var syntax *json.SyntaxError
+	var syntax, first *json.SyntaxError
 	text := bytes.TrimLeft(body, " \t\r\n")
 	if len(text) == 0 || !strings.ContainsRune(`{["`, rune(text[0])) || !errors.As(json.Unmarshal(body, new(json.RawMessage)), &syntax) {
 		return ""
 	}
-	before := body[:syntax.Offset-1] // the offset is behind the character
+	_ = errors.As(json.Unmarshal([]byte("x"), new(json.RawMessage)), &first)
+	before := body[:syntax.Offset-first.Offset] // an offset is behind the character, or with GOEXPERIMENT=jsonv2 before it
 	if strings.HasPrefix(syntax.Error(), "unexpected end") {
 		before = body
 	}
