@@ -363,17 +363,27 @@ func TestRunReturnsTheErrorOfADatabaseThatIsReadOnly(t *testing.T) {
 	})
 }
 
+func TestRunForgetsFailuresOnceTheDatabaseAnswers(t *testing.T) {
+	o, w := openWatched(t, newService().client(t))
+	add(t, o, outbox.Item{Key: "reminder", NotBefore: time.Now().Add(time.Hour)})
+	stop, ended := begin(o)
+	for _, now := range []faults{{broken: errBroken}, {}} {
+		w.set(now)
+		seen := len(w.looksAt(triggers.Class))
+		eventually(t, func() bool { return len(w.looksAt(triggers.Class)) > seen+4 })
+	}
+	stop()
+	require.NoError(t, <-ended)
+}
+
 func testReadOnly[Tx any](t *testing.T, l ledger.TxLedger[Tx]) {
 	service, w := newService(), &watched{base: l}
 	o := newBox(t, watchedStore[Tx]{w, l}, service.client(t), outbox.Fast())
 	stop, ended := begin(o)
-	claims := func() int {
-		_, claims := w.claimed(0)
-		return claims
-	}
-	eventually(t, func() bool { return claims() > 0 })
+	looks := func() int { return len(w.looksAt(triggers.Class)) } // a claim follows each
+	eventually(t, func() bool { return looks() > 1 })
 	goroutines := runtime.NumGoroutine()
-	eventually(t, func() bool { return claims() > 4 })                           // each waits longer
+	eventually(t, func() bool { return looks() > 5 })                            // each waits longer
 	eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+3 }) // they do not pile up
 	stop()
 	err := <-ended

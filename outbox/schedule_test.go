@@ -226,7 +226,6 @@ func TestAProbeThatAGuardRejectsIsFollowedByTheNextAtOnce(t *testing.T) {
 	}))
 	// Twelve waits would take half an hour.
 	o := db.new(t, client, outbox.WithBreaker(500*time.Millisecond, time.Hour))
-	// A probe is the oldest entry or the newest.
 	enqueue(t, o, "guarded 0", "guarded 1", "guarded 2", "guarded 3", "guarded 4", "guarded 5")
 	enqueue(t, o, "first")
 	deliver(t, o, "first")

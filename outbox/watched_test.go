@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -53,6 +54,7 @@ type weight struct{ entries, bytes int }
 type faults struct {
 	broken       error // of every call
 	afterClaim   func([]ledger.Claimed) ([]ledger.Claimed, error)
+	claim        error                        // of a claim, and none is committed
 	lateClaim    time.Duration                // a claim fails, and is committed that much later
 	beforeSettle func([]ledger.Outcome) error // an error is returned, and nothing is recorded
 	locked       func([]ledger.Outcome)       // other transactions have locked all entries
@@ -122,8 +124,8 @@ func (w *watched) Due(ctx context.Context, looks []ledger.Look) ([]ledger.Due, e
 
 func (w *watched) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed, error) {
 	now := w.get()
-	if now.broken != nil {
-		return nil, now.broken
+	if err := cmp.Or(now.broken, now.claim); err != nil {
+		return nil, err
 	}
 	if now.lateClaim > 0 {
 		w.late.Go(func() {

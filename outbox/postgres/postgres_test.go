@@ -176,15 +176,13 @@ func TestOwnTransactionsAreReadCommitted(t *testing.T) {
 
 func TestMigrateFromManyProcessesAtOnceAndAgainAndWithAShortStatementTimeout(t *testing.T) {
 	source := pgtest.URL(t)
+	config, err := pgxpool.ParseConfig(source)
+	require.NoError(t, err)
+	config.ConnConfig.RuntimeParams["statement_timeout"] = "200"
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {
-			config, err := pgxpool.ParseConfig(source)
-			if !assert.NoError(t, err) {
-				return
-			}
-			config.ConnConfig.RuntimeParams["statement_timeout"] = "200"
-			pool, err := pgxpool.NewWithConfig(t.Context(), config)
+			pool, err := pgxpool.NewWithConfig(t.Context(), config.Copy())
 			if assert.NoError(t, err) {
 				defer pool.Close()
 				assert.NoError(t, postgres.Migrate(t.Context(), pool))

@@ -31,9 +31,6 @@ const (
 	Dismissed
 )
 
-// SchemaVersion is the version of the tables that this package reads and writes.
-const SchemaVersion = 1
-
 // These errors are returned by several implementations. Package outbox and the stores add
 // their names when they wrap them.
 var (
