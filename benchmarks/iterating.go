@@ -23,11 +23,11 @@ func iterating(s *stage) ([]measure.Experiment, error) {
 	return []measure.Experiment{
 		experiment(100,
 			measure.Row{Measure: "speed against a loop by hand", Unit: "x",
-				Limit: measure.AtLeast(2.2), Value: speedOf(ours, byHand)},
+				Limit: measure.AtLeast(1.9), Value: speedOf(ours, byHand)},
 			measure.Row{Measure: "speed against the leanest one by hand", Unit: "x", Value: speedOf(ours, leanest)},
 			measure.Row{Measure: "speed against the floor", Unit: "x",
 				Limit: measure.AtLeast(0.45), Value: speedOf(ours, floor)},
-			measure.Row{Measure: "allocations per row", Limit: measure.AtMost(2.5),
+			measure.Row{Measure: "allocations per row", Limit: measure.AtMost(1.3),
 				Value: func(r measure.Round) float64 { return r[ours].AllocationsEach() }},
 			measure.Row{Measure: "bytes allocated per row", Limit: measure.AtMost(520),
 				Value: func(r measure.Round) float64 { return r[ours].BytesEach() }},
