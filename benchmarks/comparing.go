@@ -47,12 +47,10 @@ func (s *stage) compare(e *measure.Experiment, name, service string, client peer
 	walk, call, callFloor := name+" walk", name+" call", service+" "+floor+" call"
 	e.Rows = append(e.Rows,
 		measure.Row{Subject: name, Measure: "walk, share of floor's speed", Value: shareOfFloor(name, service)},
-		measure.Row{Subject: name, Measure: "allocations per row", Value: func(r measure.Round) float64 { return r[walk].AllocationsEach() }},
+		measure.Row{Subject: name, Measure: "allocations per row", Value: allocationsOf(walk)},
 		measure.Row{Subject: name, Measure: "bytes per row", Value: func(r measure.Round) float64 { return r[walk].BytesEach() }},
 		measure.Row{Subject: name, Measure: "call, time / floor", Value: timeOf(call, callFloor)},
-		measure.Row{Subject: name, Measure: "call, allocations beyond floor", Value: func(r measure.Round) float64 {
-			return r[call].AllocationsEach() - r[callFloor].AllocationsEach()
-		}},
+		measure.Row{Subject: name, Measure: "call, allocations beyond floor", Value: allocationsBeyond(call, callFloor)},
 	)
 }
 

@@ -45,6 +45,16 @@ func timeOf(variant, other string) func(measure.Round) float64 {
 // speedOf returns the speed of a variant divided by the speed of another variant.
 func speedOf(variant, other string) func(measure.Round) float64 { return timeOf(other, variant) }
 
+// allocationsOf returns the allocations of a variant, per unit of work.
+func allocationsOf(variant string) func(measure.Round) float64 {
+	return func(r measure.Round) float64 { return r[variant].AllocationsEach() }
+}
+
+// allocationsBeyond returns how many more a variant has than another one.
+func allocationsBeyond(variant, other string) func(measure.Round) float64 {
+	return func(r measure.Round) float64 { return r[variant].AllocationsEach() - r[other].AllocationsEach() }
+}
+
 // contestants returns the SDK, the loops written by hand and the floor as clients of the
 // same list.
 func contestants(base string, rows int) (map[string]peers.Client, error) {

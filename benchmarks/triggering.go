@@ -32,16 +32,13 @@ func triggering(s *stage) ([]measure.Experiment, error) {
 	}
 	return []measure.Experiment{
 		s.triggeringWith("one trigger on loopback", own, base, measure.AtMost(1.10),
-			measure.Row{Measure: "allocations beyond it", Value: func(r measure.Round) float64 {
-				return r[ours].AllocationsEach() - r[leanest].AllocationsEach()
-			}}),
+			measure.Row{Measure: "allocations beyond it", Value: allocationsBeyond(ours, leanest)}),
 		// With a transport from WithHTTPClient, net/http does not know the type of the
 		// request body, so it flushes the headers before the body.
 		s.triggeringWith("one trigger behind a given transport", given, base, measure.AtMost(1.25)),
 		{Title: "one trigger, with a response from memory", Rounds: s.fewRounds,
 			Variants: []measure.Variant{calling(ours, inMemory, callsPerTurn)},
-			Rows: []measure.Row{{Measure: "allocations", Limit: measure.AtMost(60),
-				Value: func(r measure.Round) float64 { return r[ours].AllocationsEach() }}}},
+			Rows:     []measure.Row{{Measure: "allocations", Limit: measure.AtMost(60), Value: allocationsOf(ours)}}},
 	}, nil
 }
 
