@@ -323,7 +323,7 @@ func endedBy(cause error, perform scripted.Call) scripted.Call {
 }
 
 // customRead is a read with Client.Do.
-var customRead = scripted.Do(messaging.Request{Op: "get tag", Method: "GET", Path: "/v1/tags/7"})
+var customRead = scripted.Do(messaging.Request{Operation: "get tag", Method: "GET", Path: "/v1/tags/7"})
 
 func causesOfStatuses() []cause {
 	var all []cause

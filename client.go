@@ -60,10 +60,10 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 
 // Request describes an operation of the service that this package does not model.
 type Request struct {
-	// Op names the operation in errors, logs, spans and metrics. It must be a constant,
+	// Operation names the operation in errors, logs, spans and metrics. It must be a constant,
 	// without an id or anything else that differs from call to call. The default is the
 	// method followed by "request".
-	Op string
+	Operation string
 	// Method is the HTTP method. Every method except GET and HEAD is a send, which is
 	// retried only if the service certainly did nothing.
 	Method string
@@ -96,7 +96,7 @@ func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*R
 }
 
 func (r Request) operation() *service.Operation {
-	name := r.Op
+	name := r.Operation
 	switch {
 	case name != "":
 	case exchange.IsMethod(r.Method):

@@ -104,7 +104,7 @@ func TestDoRefusesAnInvalidMethod(t *testing.T) {
 		"a line break": "GET\r\nX-Evil: 1", "a colon": "GET:", "another alphabet": "PÖST", "a NUL": "GET\x00",
 		"a whole request line": "GET /v1/events HTTP/1.1",
 	} {
-		call := doing(messaging.Request{Op: "archive event", Method: method, Path: "/v1/events"})
+		call := doing(messaging.Request{Operation: "archive event", Method: method, Path: "/v1/events"})
 		refusals = append(refusals, invalidCall{name, call, problems})
 	}
 	requireAlwaysInvalid(t, refusals)
@@ -229,10 +229,10 @@ func TestDoValidatesTheRequest(t *testing.T) {
 
 func TestDoNamesTheOperationInItsErrors(t *testing.T) {
 	g := scripted.NewGate(t)
-	named := doing(messaging.Request{Op: "archive event", Method: http.MethodDelete})(t.Context(), g.Client)
-	assert.Equal(t, "archive event", scripted.RequireValidationError(t, named).Op)
+	named := doing(messaging.Request{Operation: "archive event", Method: http.MethodDelete})(t.Context(), g.Client)
+	assert.Equal(t, "archive event", scripted.RequireValidationError(t, named).Operation)
 	unnamed := doing(messaging.Request{Method: http.MethodDelete})(t.Context(), g.Client)
-	assert.Equal(t, "DELETE request", scripted.RequireValidationError(t, unnamed).Op)
+	assert.Equal(t, "DELETE request", scripted.RequireValidationError(t, unnamed).Operation)
 	_, err := g.Client.Do(t.Context(), messaging.Request{Method: "canary request", Path: "/v1/events"})
 	scripted.RequireValidationError(t, err)
 	assert.ErrorContains(t, err, "do request: invalid arguments: Method must be an HTTP method in upper case")

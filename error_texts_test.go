@@ -320,7 +320,7 @@ func textsOfDo() []textCause {
 	return []textCause{
 		do("a request without anything", request{}),
 		do("a method in lower case", request{Method: "get", Path: "/v1/tags"}),
-		do("a named request without a path", request{Op: "list tags", Method: "GET"}),
+		do("a named request without a path", request{Operation: "list tags", Method: "GET"}),
 		do("a path to another host", request{Method: "GET", Path: "//example.com"}),
 		do("a path with a query", request{Method: "GET", Path: "/v1/tags?a=b"}),
 		do("a path that is not escaped", request{Method: "GET", Path: "/v1/a b"}),
@@ -353,7 +353,7 @@ func textsOfGuards() []textCause {
 		{"AllowOnly and an id", guardedBy(allowed, person(messaging.CustomerParams{CustomerID: "c-1"}))},
 		{"AllowOnly and a phone number", guardedBy(allowed, person(messaging.CustomerParams{Email: "qa@acme.test", PhoneNo: "+31201234567"}))},
 		{"AllowOnly and a device", guardedBy(allowed, person(messaging.CustomerParams{Email: "qa@acme.test",
-			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t"}}}))},
+			Devices: []messaging.Device{{Type: "ios", Token: "t"}}}))},
 		{"MaxRecipients and two recipients", guardedBy(one, emailWith(func(p *messaging.EmailBroadcastParams) {
 			p.To = messaging.ToCustomers(ada)
 		}))},

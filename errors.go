@@ -123,7 +123,7 @@ func deliveryIn(err error) (delivery Delivery, has bool) {
 
 // Call describes the call that failed.
 type Call struct {
-	Op string // such as "send email broadcast"
+	Operation string // such as "send email broadcast"
 	// Method and Path are those of the HTTP request. Path is the template without a
 	// query. For [Client.Do], it is the path of the [Request].
 	Method, Path string
@@ -146,7 +146,7 @@ func (c *Call) NextStep() NextStep { return c.Step }
 
 // failedCall describes a call for its error.
 func failedCall(op *service.Operation, attempts int, delivery Delivery, next NextStep) Call {
-	return Call{Op: op.Name, Method: op.Method, Path: op.Path, Attempts: attempts,
+	return Call{Operation: op.Name, Method: op.Method, Path: op.Path, Attempts: attempts,
 		Delivered: delivery, Step: next, operation: op}
 }
 
@@ -188,7 +188,7 @@ func (e *interruptedError) Error() string { return e.why.Error() + " while waiti
 
 func (e *interruptedError) Unwrap() []error { return []error{e.why, e.earlier} }
 
-// newClientOp is the Op of a ValidationError of NewClient.
+// newClientOp is the Operation of a ValidationError of NewClient.
 const newClientOp = "new client"
 
 // validationError returns the problems with the arguments of a call, or nil if there are
@@ -205,13 +205,13 @@ func validationError(op string, p *arguments.Problems, next NextStep) error {
 			fields = append(fields, FieldProblem{Field: path, Messages: []string{message}})
 		}
 	}
-	return &ValidationError{Op: op, Fields: fields, Step: next}
+	return &ValidationError{Operation: op, Fields: fields, Step: next}
 }
 
 // ValidationError reports invalid arguments. Nothing was sent.
 type ValidationError struct {
-	// Op names the operation, or "new client".
-	Op string
+	// Operation names the operation, or "new client".
+	Operation string
 	// Fields lists every problem. A field of params has its path on the wire, and an
 	// argument of a function has its Go name.
 	Fields []FieldProblem
@@ -223,10 +223,10 @@ type ValidationError struct {
 // [WithAllowOnly].
 func (e *ValidationError) Error() string {
 	var notes []string
-	if e.Op != newClientOp {
+	if e.Operation != newClientOp {
 		notes = []string{"nothing was sent"}
 	}
-	return withFields(e.Op+": "+ErrValidation.Error(), e.Fields, notes)
+	return withFields(e.Operation+": "+ErrValidation.Error(), e.Fields, notes)
 }
 
 // Unwrap returns [ErrValidation].
@@ -242,7 +242,7 @@ func (e *ValidationError) NextStep() NextStep { return e.Step }
 
 // GuardError reports a send that a guard refused; see [WithGuard]. Nothing was sent.
 type GuardError struct {
-	Op string
+	Operation string
 	// Err is the error that the guard returned.
 	Err  error
 	Step NextStep // what to do next
@@ -250,7 +250,7 @@ type GuardError struct {
 
 // Error quotes the error of the guard.
 func (e *GuardError) Error() string {
-	return oneLine(e.Op+": refused by a guard: "+fmt.Sprint(e.Err), "; nothing was sent")
+	return oneLine(e.Operation+": refused by a guard: "+fmt.Sprint(e.Err), "; nothing was sent")
 }
 
 // Unwrap returns Err.
@@ -403,7 +403,7 @@ func newLookupError(op *service.Operation, attempts int, err error) error {
 	return &lookupError{failedCall(op, attempts, DeliveryAccepted, NextFixRequest), err}
 }
 
-func (e *lookupError) Error() string { return e.Op + ": " + e.err.Error() }
+func (e *lookupError) Error() string { return e.Operation + ": " + e.err.Error() }
 func (e *lookupError) Unwrap() error { return e.err }
 
 // PageError reports the failure that ended a range.
@@ -463,12 +463,12 @@ func (c *Call) describe(problem string, fields []FieldProblem, notes ...string) 
 // [Client.Do], which can hold personal data.
 func (c *Call) title() string {
 	switch {
-	case c.Method == "" || strings.HasPrefix(c.Op, c.Method+" ") && c.isCustom():
-		return c.Op
+	case c.Method == "" || strings.HasPrefix(c.Operation, c.Method+" ") && c.isCustom():
+		return c.Operation
 	case c.isCustom() || c.Path == "":
-		return c.Op + ": " + c.Method
+		return c.Operation + ": " + c.Method
 	default:
-		return c.Op + ": " + c.Method + " " + c.Path
+		return c.Operation + ": " + c.Method + " " + c.Path
 	}
 }
 

@@ -46,7 +46,7 @@ type emptyList struct{ error }
 func (emptyList) Unwrap() []error { return nil }
 
 func TestDeliveryOf(t *testing.T) {
-	var notSent error = &messaging.ValidationError{Op: "send email broadcast"}
+	var notSent error = &messaging.ValidationError{Operation: "send email broadcast"}
 	rejected := scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(400, ""))
 	accepted := scripted.FailureOf(t, scripted.CreateEvent, scripted.Responds(200, scripted.Success))
 	unknown := scripted.FailureOf(t, scripted.SendBroadcast, scripted.Breaks(io.EOF))
@@ -120,7 +120,7 @@ func TestErrorsOfTheZeroValue(t *testing.T) {
 		assert.NotPanics(t, func() { _ = messaging.FieldProblem{}.String() })
 	})
 	t.Run("a fake tells its operation", func(t *testing.T) {
-		fake := &messaging.APIError{Call: messaging.Call{Op: "send email broadcast"}, StatusCode: 503}
+		fake := &messaging.APIError{Call: messaging.Call{Operation: "send email broadcast"}, StatusCode: 503}
 		assert.EqualError(t, fake, "send email broadcast: 503 Service Unavailable; the request may have been carried out")
 		assert.ErrorIs(t, fake, messaging.ErrServer)
 	})
@@ -134,7 +134,7 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 	for i := range manyFields {
 		manyFields[i] = messaging.FieldProblem{Field: fmt.Sprintf("recipients.%d.%s", i, unprintable), Messages: []string{unprintable}}
 	}
-	call := messaging.Call{Op: "send email broadcast"}
+	call := messaging.Call{Operation: "send email broadcast"}
 	long := strings.Repeat("é世", 1000)
 	const mayHaveBeen, notSent = "; the request may have been carried out", "; nothing was sent"
 	tests := []struct {
@@ -154,8 +154,8 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 		{"TransportError with an endless cause", &messaging.TransportError{Call: call, Err: errors.New(long)}, mayHaveBeen},
 		{"DecodeError with an unprintable cause", &messaging.DecodeError{Call: call, Err: errors.New(unprintable)}, mayHaveBeen},
 		{"DecodeError with an endless cause", &messaging.DecodeError{Call: call, Err: errors.New(long)}, mayHaveBeen},
-		{"ValidationError with many fields", &messaging.ValidationError{Op: "send email broadcast", Fields: manyFields}, notSent},
-		{"an endless name of the operation", &messaging.APIError{Call: messaging.Call{Op: call.Op + long}}, mayHaveBeen},
+		{"ValidationError with many fields", &messaging.ValidationError{Operation: "send email broadcast", Fields: manyFields}, notSent},
+		{"an endless name of the operation", &messaging.APIError{Call: messaging.Call{Operation: call.Operation + long}}, mayHaveBeen},
 		{"PageError around any of these", &messaging.PageError{Err: &messaging.APIError{Call: call, Message: unprintable + long}}, mayHaveBeen},
 	}
 	for _, test := range tests {
@@ -167,7 +167,7 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 		assert.Equal(t, unprintable, err.Message, "the field keeps it")
 	})
 	t.Run("the name of an operation is no way round", func(t *testing.T) {
-		err := scripted.FailureOf(t, scripted.Do(messaging.Request{Op: "sync\nPANIC", Method: "POST", Path: "/v1/sync"}),
+		err := scripted.FailureOf(t, scripted.Do(messaging.Request{Operation: "sync\nPANIC", Method: "POST", Path: "/v1/sync"}),
 			scripted.Responds(400, ""))
 		scripted.RequireOneShortLine(t, err, `sync\nPANIC`, "; the request was refused")
 	})
@@ -175,7 +175,7 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 		for i := range manyFields {
 			manyFields[i] = messaging.FieldProblem{Field: fmt.Sprint(i), Messages: []string{"bad"}}
 		}
-		err := &messaging.ValidationError{Op: "new client", Fields: manyFields}
+		err := &messaging.ValidationError{Operation: "new client", Fields: manyFields}
 		assert.EqualError(t, err,
 			"new client: invalid arguments: 0 bad; 1 bad; 2 bad; 3 bad; 4 bad; 5 bad; 6 bad; 7 bad; and 992 more")
 	})
@@ -238,7 +238,7 @@ func TestErrorSentinelsWithoutAStatus(t *testing.T) {
 }
 
 func TestErrorsAsFindsEveryType(t *testing.T) {
-	read := scripted.Do(messaging.Request{Op: "list tags", Method: "GET", Path: "/v1/tags"})
+	read := scripted.Do(messaging.Request{Operation: "list tags", Method: "GET", Path: "/v1/tags"})
 	tests := []struct {
 		name string
 		play scripted.Scene
@@ -293,7 +293,7 @@ func rangeFrom(cursor string) scripted.Call {
 
 func assertCall(t *testing.T, call messaging.Call, op, method, path string) {
 	t.Helper()
-	assert.Equal(t, op, call.Op)
+	assert.Equal(t, op, call.Operation)
 	assert.Equal(t, method, call.Method)
 	assert.Equal(t, path, call.Path)
 	assert.Equal(t, 1, call.Attempts)
@@ -393,10 +393,10 @@ func TestErrorTextHintsAtAVersionInTheBaseURL(t *testing.T) {
 }
 
 func TestErrorTextOfDoNamesTheMethodAlone(t *testing.T) {
-	tag := messaging.Request{Op: "delete tag", Method: "DELETE", Path: "/v1/tags/ada@example.com"}
+	tag := messaging.Request{Operation: "delete tag", Method: "DELETE", Path: "/v1/tags/ada@example.com"}
 	err := scripted.FailureOf(t, scripted.Do(tag), scripted.Responds(403, ""))
 	assert.EqualError(t, err, "delete tag: DELETE: 403 Forbidden; check what the API key may do; the request was refused")
-	tag.Op = ""
+	tag.Operation = ""
 	err = scripted.FailureOf(t, scripted.Do(tag), scripted.Responds(403, ""))
 	assert.EqualError(t, err, "DELETE request: 403 Forbidden; check what the API key may do; the request was refused")
 }
@@ -420,7 +420,7 @@ func TestErrorTextKeepsTheNumberOfFurtherProblems(t *testing.T) {
 	for _, length := range []int{5, 30, 100, 1000} {
 		for _, fields := range []int{2, 9, 500} {
 			t.Run(fmt.Sprintf("%d fields of %d characters", fields, length), func(t *testing.T) {
-				err := &messaging.ValidationError{Op: "trigger event"}
+				err := &messaging.ValidationError{Operation: "trigger event"}
 				for range fields {
 					err.Fields = append(err.Fields, messaging.FieldProblem{Field: strings.Repeat("x", length), Messages: []string{"is required"}})
 				}

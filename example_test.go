@@ -325,7 +325,7 @@ func ExampleClient_Do() {
 		Name string `json:"name"`
 	}
 	response, err := client.Do(ctx, messaging.Request{
-		Op: "list event names", Method: "GET", Path: "/v1/events", Into: &events,
+		Operation: "list event names", Method: "GET", Path: "/v1/events", Into: &events,
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -131,9 +131,9 @@ func TestAllowOnlyRefusesEverybodyElse(t *testing.T) {
 		{"a customer with a phone number", customer(messaging.CustomerParams{Email: qa, PhoneNo: "+331"}), false},
 		{"a customer with a phone number that is named", customer(messaging.CustomerParams{Email: qa, PhoneNo: "+15550100"}), true},
 		{"a customer with a device that is named",
-			customer(messaging.CustomerParams{Email: qa, Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token-1"}}}), true},
+			customer(messaging.CustomerParams{Email: qa, Devices: []messaging.Device{{Type: "ios", Token: "token-1"}}}), true},
 		{"a customer with a device",
-			customer(messaging.CustomerParams{Email: qa, Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t"}}}), false},
+			customer(messaging.CustomerParams{Email: qa, Devices: []messaging.Device{{Type: "ios", Token: "t"}}}), false},
 		{"a trigger by a customer that is named", byCustomer(messaging.CustomerParams{Email: qa}), true},
 		{"a trigger by another customer", byCustomer(messaging.CustomerParams{CustomerID: "c-1"}), false},
 		{"the creation of an event", pingEvent.Prepare, true},
@@ -178,7 +178,7 @@ func TestMaxRecipientsCountsCustomersAndAddressesOnce(t *testing.T) {
 	}
 	both := triggerFor("ADA@example.com")
 	both.Customer = &messaging.CustomerParams{CustomerID: "1", Email: "ada@example.com", PhoneNo: "+331",
-		Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t"}}}
+		Devices: []messaging.Device{{Type: "ios", Token: "t"}}}
 	other := both
 	other.Customer = &messaging.CustomerParams{CustomerID: "1"}
 	tests := []struct {
@@ -247,7 +247,7 @@ func TestGuardIsAskedAboutEverySend(t *testing.T) {
 			var refused *messaging.GuardError
 			require.ErrorAs(t, err, &refused)
 			require.ErrorIs(t, err, errNo)
-			assert.Equal(t, refused.Op+": refused by a guard: not today; nothing was sent", err.Error())
+			assert.Equal(t, refused.Operation+": refused by a guard: not today; nothing was sent", err.Error())
 			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 			assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 			assert.Empty(t, transport.Sent)

@@ -40,7 +40,7 @@ type Hooks struct {
 
 // CallInfo describes a call for [Hooks].
 type CallInfo struct {
-	Op string // such as "list customers"
+	Operation string // such as "list customers"
 	// Method is the HTTP method, or "" for a [Request] with an invalid method.
 	Method string
 	// Path is the template of the path below the base URL, or "" for [Client.Do].
@@ -121,7 +121,7 @@ type observer struct {
 
 // newObserver adds an operation to what hooks receive of the base URL.
 func newObserver(hooks []Hooks, info CallInfo, op *service.Operation) *observer {
-	info.Op, info.Send = op.Name, !op.IsRead()
+	info.Operation, info.Send = op.Name, !op.IsRead()
 	if !op.Custom {
 		info.Path = op.Path
 	}

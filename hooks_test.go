@@ -31,12 +31,12 @@ type hookLog struct {
 func (l *hookLog) hooks() messaging.Hooks {
 	return messaging.Hooks{
 		CallStart: func(ctx context.Context, call messaging.CallInfo) context.Context {
-			l.add(func() { l.calls = append(l.calls, call) }, "start %s", call.Op)
+			l.add(func() { l.calls = append(l.calls, call) }, "start %s", call.Operation)
 			return ctx
 		},
 		CallDone: func(_ context.Context, call messaging.CallInfo, r messaging.CallResult) {
 			r.Duration = 0
-			l.add(func() { l.results = append(l.results, r) }, "done %s", call.Op)
+			l.add(func() { l.results = append(l.results, r) }, "done %s", call.Operation)
 		},
 		AttemptStart: func(ctx context.Context, attempt messaging.AttemptInfo) context.Context {
 			l.add(func() {}, "start %d", attempt.Attempt)
@@ -63,7 +63,7 @@ func TestHooksSeeACallAndItsAttempts(t *testing.T) {
 			messaging.WithHooks(log.hooks()), messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Second, MaxWait: time.Second}))
 		require.NoError(t, scripted.ReadCustomers(t.Context(), client))
 		assert.Equal(t, []string{"start list customers", "start 1", "done 1", "start 2", "done 2", "done list customers"}, log.lines)
-		assert.Equal(t, []messaging.CallInfo{{Op: "list customers", Method: "GET", Path: "/v1/customers",
+		assert.Equal(t, []messaging.CallInfo{{Operation: "list customers", Method: "GET", Path: "/v1/customers",
 			Scheme: "https", Host: "api.example.com", Port: 443}}, log.calls)
 		assert.Equal(t, []messaging.AttemptResult{
 			{Attempt: 1, StatusCode: 503, Delivery: messaging.DeliveryUnknown, ErrorType: "503", Wait: time.Second},
@@ -161,10 +161,10 @@ func TestHooksAreToldWhyACallFailed(t *testing.T) {
 		{"a guard that fails with a bad cursor", scripted.CreateEvent, success,
 			messaging.CallResult{Delivery: messaging.DeliveryNotSent, ErrorType: "guard"}},
 		{"a call that is cancelled while a guard works",
-			cancelledAfter(time.Second, scripted.Do(messaging.Request{Op: "wait", Method: "PUT", Path: "/v1/x"})), success,
+			cancelledAfter(time.Second, scripted.Do(messaging.Request{Operation: "wait", Method: "PUT", Path: "/v1/x"})), success,
 			messaging.CallResult{Delivery: messaging.DeliveryNotSent}},
 		{"a call that is cancelled with a cause while a guard works",
-			endedBy(errors.New("shutting down"), scripted.Do(messaging.Request{Op: "wait", Method: "PUT", Path: "/v1/x"})), success,
+			endedBy(errors.New("shutting down"), scripted.Do(messaging.Request{Operation: "wait", Method: "PUT", Path: "/v1/x"})), success,
 			messaging.CallResult{Delivery: messaging.DeliveryNotSent}},
 		{"a status", scripted.TriggerEvent, unavailable,
 			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "503"}},
@@ -228,7 +228,7 @@ func TestHooksAreToldTheOperationOfEveryCall(t *testing.T) {
 				client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":null}`)},
 					messaging.WithHooks(log.hooks()))
 				_ = call(t.Context(), client)
-				assert.Contains(t, log.calls, messaging.CallInfo{Op: operation.Name, Method: operation.Method, Path: operation.Path,
+				assert.Contains(t, log.calls, messaging.CallInfo{Operation: operation.Name, Method: operation.Method, Path: operation.Path,
 					Send: !operation.IsRead(), Scheme: "https", Host: "api.example.com", Port: 443})
 				assert.Len(t, log.results, len(log.calls))
 			})
@@ -240,13 +240,13 @@ func TestHooksAreToldNoPathOfDo(t *testing.T) {
 	var log hookLog
 	client, err := messaging.NewClient("http://[::1]:1/base", "test-key-1", messaging.WithHooks(log.hooks()))
 	require.NoError(t, err)
-	request := messaging.Request{Op: "tag", Method: "PUT", Path: "/v1/customers/ada%40example.com"}
+	request := messaging.Request{Operation: "tag", Method: "PUT", Path: "/v1/customers/ada%40example.com"}
 	_, err = client.Do(t.Context(), request, messaging.WithoutRetries())
 	require.Error(t, err)
 	_, err = client.Do(t.Context(), messaging.Request{Method: "GET /v1/customers?emails=ada@example.com", Path: "/v1/customers"})
 	require.Error(t, err)
-	assert.Equal(t, []messaging.CallInfo{{Op: "tag", Method: "PUT", Scheme: "http", Host: "::1", Port: 1, Send: true},
-		{Op: "do request", Scheme: "http", Host: "::1", Port: 1, Send: true}}, log.calls)
+	assert.Equal(t, []messaging.CallInfo{{Operation: "tag", Method: "PUT", Scheme: "http", Host: "::1", Port: 1, Send: true},
+		{Operation: "do request", Scheme: "http", Host: "::1", Port: 1, Send: true}}, log.calls)
 }
 
 // Leaving a range early cancels the page that is read ahead, whose call ends before
@@ -298,7 +298,7 @@ func TestHooksAreCompleteWhenAValuePanics(t *testing.T) {
 				Values: map[string]any{"a": panicking{}}}, opts...)
 			return err
 		},
-		"tag": scripted.Do(messaging.Request{Op: "tag", Method: "PUT", Path: "/v1/tags", Body: panicking{}}),
+		"tag": scripted.Do(messaging.Request{Operation: "tag", Method: "PUT", Path: "/v1/tags", Body: panicking{}}),
 	}
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 package messaging
 
-// The names of the operations, as [Call].Op, [CallInfo].Op and [Prepared.Operation] hold
-// them. For [Client.Do], the name is [Request].Op.
+// The names of the operations, as [Call].Operation, [CallInfo].Operation and [Prepared.Operation] hold
+// them. For [Client.Do], the name is [Request].Operation.
 const (
 	OpSendEmailBroadcast        = "send email broadcast"        // BroadcastsService.SendEmail
 	OpSendPushBroadcast         = "send push broadcast"         // BroadcastsService.SendPush

@@ -251,7 +251,7 @@ func TestNewClientReportsEveryInvalidArgument(t *testing.T) {
 		"WithMaxResponseBytes must be given a positive number", "opts must not hold a nil option",
 		"WithHTTPClient must be given an HTTP client, not nil",
 		"WithHeader.Host cannot be set", "baseURL must not hold credentials", "apiKey must be printable ASCII without white space")
-	assert.Equal(t, "new client", scripted.RequireValidationError(t, err).Op)
+	assert.Equal(t, "new client", scripted.RequireValidationError(t, err).Operation)
 }
 
 func TestOptionsRefuseReservedHeaders(t *testing.T) {

@@ -40,7 +40,7 @@ func newPrepared(op *service.Operation, body []byte) *Prepared {
 }
 
 // Operation returns the name of the operation, such as "trigger event". For a request of
-// [Client.Do], which only a guard sees, it is [Request.Op]. That name does not prove what
+// [Client.Do], which only a guard sees, it is [Request.Operation]. That name does not prove what
 // the request does, so [Prepared.Recipients] returns an error.
 func (p *Prepared) Operation() string { return p.encoded().operation.Name }
 

@@ -203,14 +203,14 @@ func TestSendRefusesWhatIsNotPrepared(t *testing.T) {
 	var fromDo *messaging.Prepared
 	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
 		messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error { fromDo = p; return nil }))
-	_, err := client.Do(t.Context(), messaging.Request{Op: "trigger event", Method: "POST", Path: "/v1/events/trigger", Body: 1})
+	_, err := client.Do(t.Context(), messaging.Request{Operation: "trigger event", Method: "POST", Path: "/v1/events/trigger", Body: 1})
 	require.NoError(t, err)
 	for name, p := range map[string]*messaging.Prepared{"nil": nil, "zero": new(messaging.Prepared), "of Do": fromDo} {
 		t.Run(name, func(t *testing.T) {
 			_, err := client.Send(t.Context(), p)
 			var invalid *messaging.ValidationError
 			require.ErrorAs(t, err, &invalid)
-			assert.Equal(t, "send prepared request", invalid.Op)
+			assert.Equal(t, "send prepared request", invalid.Operation)
 			assert.Equal(t, "p", invalid.Fields[0].Field)
 			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 			assert.Len(t, transport.Sent, 1, "only the request of Do")
@@ -308,7 +308,7 @@ func TestWithoutRetriesMakesOneAttempt(t *testing.T) {
 
 func TestRecipientsAreThoseOfTheBody(t *testing.T) {
 	ada := messaging.CustomerParams{CustomerID: "c-1", Email: "ada@example.com", PhoneNo: "+331",
-		Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t-1"}, {DeviceType: "ios", DeviceToken: "t-2"}}}
+		Devices: []messaging.Device{{Type: "ios", Token: "t-1"}, {Type: "ios", Token: "t-2"}}}
 	grace := messaging.CustomerParams{CustomerID: "c-2"}
 	email := messaging.EmailBroadcastParams{SenderEmail: "sender@acme.test", SenderName: "Acme", Email: "list@acme.test", Subject: "s",
 		Message: "m", MessageType: "t", ReplyTo: []string{"reply@acme.test"}, CC: []string{"cc@acme.test"},
@@ -422,7 +422,7 @@ func TestRecipientsOfDoAreAnErrorWhateverItsName(t *testing.T) {
 	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
 		messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error { asked = append(asked, p); return nil }))
 	for _, name := range []string{"create event", "trigger event", ""} {
-		_, err := client.Do(t.Context(), messaging.Request{Op: name, Method: "POST", Path: "/v1/events",
+		_, err := client.Do(t.Context(), messaging.Request{Operation: name, Method: "POST", Path: "/v1/events",
 			Body: map[string]any{"name": "n", "description": "d", "parameters": []string{}}})
 		require.NoError(t, err)
 	}

@@ -160,7 +160,7 @@ func (c *call) askGuards() error {
 	for _, guard := range c.core.guards {
 		p := newPrepared(op, c.exchange.Body) // one for each guard, which can change it
 		if err := guard(c.exchange.Context, p); err != nil {
-			return &GuardError{Op: op.Name, Err: err, Step: c.stepAfterRefusal(err)}
+			return &GuardError{Operation: op.Name, Err: err, Step: c.stepAfterRefusal(err)}
 		}
 	}
 	return nil

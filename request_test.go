@@ -131,7 +131,7 @@ func TestRequestHead(t *testing.T) {
 }
 
 func TestLoggerRecords(t *testing.T) {
-	withPath := scripted.Do(messaging.Request{Op: "delete tag", Method: "DELETE", Path: "/v1/tags/" + scripted.PersonalEmail,
+	withPath := scripted.Do(messaging.Request{Operation: "delete tag", Method: "DELETE", Path: "/v1/tags/" + scripted.PersonalEmail,
 		Query: url.Values{"by": {scripted.PersonalEmail}}})
 	tests := []struct {
 		name    string
@@ -268,7 +268,7 @@ func TestValidationPassesWhatTheServiceMayAccept(t *testing.T) {
 		{"a customer with a device of a kind that is not known here",
 			pushWith(func(p *messaging.PushBroadcastParams) {
 				p.To = messaging.ToCustomers(messaging.CustomerParams{CustomerID: "42", PhoneNo: "+31201234567",
-					Devices: []messaging.Device{{DeviceType: "fridge", DeviceToken: "token"}}})
+					Devices: []messaging.Device{{Type: "fridge", Token: "token"}}})
 			})},
 		{"a page size of zero, which leaves it to the service",
 			listingCustomers(messaging.CustomerListParams{PerPage: 0})},
@@ -304,7 +304,7 @@ func TestValidationErrorNamesTheOperation(t *testing.T) {
 				if name == "EventsService.Ensure" { // which would create the event
 					op = service.CreateEvent.Name
 				}
-				assert.Equal(t, op, scripted.RequireValidationError(t, err).Op)
+				assert.Equal(t, op, scripted.RequireValidationError(t, err).Operation)
 				assert.True(t, strings.HasPrefix(err.Error(), op+": "), err)
 				assert.True(t, strings.HasSuffix(err.Error(), "; nothing was sent"), err)
 			})

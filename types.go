@@ -185,8 +185,8 @@ func (c *CustomerParams) validate(p *arguments.Problems) {
 	}
 	for i, d := range c.Devices {
 		device := p.In("devices").Index(i)
-		device.RequiredText("device_type", d.DeviceType)
-		device.RequiredText("device_token", d.DeviceToken)
+		device.RequiredText("device_type", d.Type)
+		device.RequiredText("device_token", d.Token)
 	}
 }
 
@@ -198,16 +198,16 @@ func (c *CustomerParams) checkAlways(p *arguments.Problems) {
 // Device is an app installation that can receive push notifications. Both fields are
 // required.
 type Device struct {
-	// DeviceType is the platform, for example "ios" or "android".
-	DeviceType string `json:"device_type"`
-	// DeviceToken is the push token that the platform gave to the app.
-	DeviceToken string `json:"device_token"`
+	// Type is the platform, for example "ios" or "android".
+	Type string `json:"device_type"`
+	// Token is the push token that the platform gave to the app.
+	Token string `json:"device_token"`
 }
 
 func (d *Device) write(w *wire.Writer) {
 	w.Begin()
-	w.TextMember("device_type", d.DeviceType)
-	w.TextMember("device_token", d.DeviceToken)
+	w.TextMember("device_type", d.Type)
+	w.TextMember("device_token", d.Token)
 	w.End()
 }
 

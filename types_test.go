@@ -24,7 +24,7 @@ func sharedValues() map[string]any {
 }
 
 func sharedAudience() ([]messaging.CustomerParams, messaging.Audience) {
-	devices := []messaging.Device{{DeviceType: "ios", DeviceToken: "token-1"}, {DeviceType: "ios", DeviceToken: "beyond"}}
+	devices := []messaging.Device{{Type: "ios", Token: "token-1"}, {Type: "ios", Token: "beyond"}}
 	customers := []messaging.CustomerParams{{CustomerID: "customer-1", Devices: devices[:1]}, {CustomerID: "beyond", Devices: devices}}
 	return customers, messaging.ToEach(messaging.ToCustomers(customers[:1]...), messaging.ToSegments("segment-1"))
 }
@@ -66,7 +66,7 @@ func TestAudienceThatIsEmptyIsRefused(t *testing.T) {
 			[]string{"recipients.0.customers.0.phone_no must be in international format, starting with +"}},
 		{"a customer of whom nothing is UTF-8", messaging.ToCustomers(messaging.CustomerParams{
 			CustomerID: notUTF8, Email: notUTF8 + "@example.com", FirstName: notUTF8, LastName: notUTF8, PhoneNo: "+" + notUTF8,
-			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token"}, {DeviceType: notUTF8, DeviceToken: notUTF8}}}),
+			Devices: []messaging.Device{{Type: "ios", Token: "token"}, {Type: notUTF8, Token: notUTF8}}}),
 			[]string{
 				"recipients.0.customers.0.customer_id must be valid UTF-8", "recipients.0.customers.0.email must be valid UTF-8",
 				"recipients.0.customers.0.first_name must be valid UTF-8", "recipients.0.customers.0.last_name must be valid UTF-8",
@@ -74,7 +74,7 @@ func TestAudienceThatIsEmptyIsRefused(t *testing.T) {
 				"recipients.0.customers.0.devices.1.device_token must be valid UTF-8",
 			}},
 		{"a device without a type, and one without a token", messaging.ToCustomers(messaging.CustomerParams{CustomerID: "42",
-			Devices: []messaging.Device{{DeviceToken: canary}, {DeviceType: canary}, {}}}),
+			Devices: []messaging.Device{{Token: canary}, {Type: canary}, {}}}),
 			[]string{"recipients.0.customers.0.devices.0.device_type is required", "recipients.0.customers.0.devices.1.device_token is required",
 				"recipients.0.customers.0.devices.2.device_type is required", "recipients.0.customers.0.devices.2.device_token is required"}},
 		{"one bad recipient among those that were joined",

@@ -74,7 +74,7 @@ func TestWireGoldenFilesCoverEveryOperation(t *testing.T) {
 	for _, exchange := range wireExchanges() {
 		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(404, "")},
 			messaging.WithHooks(messaging.Hooks{CallDone: func(_ context.Context, call messaging.CallInfo, _ messaging.CallResult) {
-				covered[call.Op] = true
+				covered[call.Operation] = true
 			}}))
 		_, _ = exchange.call(t.Context(), client)
 	}
@@ -171,7 +171,7 @@ func pushExchanges() []wireExchange {
 	return []wireExchange{
 		{name: "send a push to one customer", base: behindGateway, want: sent,
 			call: send(to(messaging.ToCustomers(messaging.CustomerParams{CustomerID: "customer-1",
-				Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token-1"}}})))},
+				Devices: []messaging.Device{{Type: "ios", Token: "token-1"}}})))},
 		{name: "send a push to segments", base: atTheRoot, call: send(to(messaging.ToSegments("segment-1", "segment-2"))), want: sent},
 		{name: "send a push to all customers", base: behindGateway, call: send(to(messaging.AllCustomers())), want: sent},
 		{name: "send a push with every field", base: atTheRoot, call: send(full), want: sent},
@@ -332,7 +332,7 @@ func transactionalExchanges() []wireExchange {
 var (
 	goldenRecipient = messaging.CustomerParams{
 		CustomerID: "customer-1", Email: "ada@example.com", FirstName: "Ada", LastName: "Lovelace", PhoneNo: "+441234567890",
-		Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token-1"}, {DeviceType: "android", DeviceToken: "token-2"}},
+		Devices: []messaging.Device{{Type: "ios", Token: "token-1"}, {Type: "android", Token: "token-2"}},
 	}
 	goldenEvent = messaging.Event{
 		ID: "3f2b8a55-2f0e-4a53-8f2d-0c7de7a1b001", Name: "order placed", Description: "An order was paid for",

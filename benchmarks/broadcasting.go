@@ -69,8 +69,8 @@ func newCustomers(customers int) []messaging.CustomerParams {
 			CustomerID: fmt.Sprint("cus_", canned.NumberOf(i)), Email: p.Email,
 			FirstName: p.FirstName, LastName: p.LastName, PhoneNo: p.Phone,
 			Devices: []messaging.Device{
-				{DeviceType: "ios", DeviceToken: fmt.Sprintf("%064x", 2*i)},
-				{DeviceType: "android", DeviceToken: fmt.Sprintf("%064x", 2*i+1)},
+				{Type: "ios", Token: fmt.Sprintf("%064x", 2*i)},
+				{Type: "android", Token: fmt.Sprintf("%064x", 2*i+1)},
 			},
 		}
 	}
@@ -109,8 +109,8 @@ type (
 		Devices    []plainDevice `json:"devices,omitempty"`
 	}
 	plainDevice struct {
-		DeviceType  string `json:"device_type"`
-		DeviceToken string `json:"device_token"`
+		Type  string `json:"device_type"`
+		Token string `json:"device_token"`
 	}
 )
 

@@ -116,7 +116,7 @@ func TestBroadcastsHaveTheResponseOfTheService(t *testing.T) {
 func TestBroadcastsByEmailAreRecordedWithAllFields(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	ada := messaging.CustomerParams{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada",
-		LastName: "Lovelace", PhoneNo: "+44123", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t-1"}}}
+		LastName: "Lovelace", PhoneNo: "+44123", Devices: []messaging.Device{{Type: "ios", Token: "t-1"}}}
 	before := time.Now()
 	params := messaging.EmailBroadcastParams{
 		SenderEmail: "shop@example.com", SenderName: "The Shop", Email: "ada@example.com", Subject: "Hello",

@@ -80,7 +80,7 @@ func TestCustomersAreCreatedOrUpdatedByTheirIdentifiers(t *testing.T) {
 			`{"customer_id":"c-1","devices":[{"device_type":"ios","device_token":"a"},{"device_type":"ios","device_token":"b"}]},
 				{"customer_id":"c-1","devices":[{"device_type":"android","device_token":"a"},{"device_type":"web","device_token":"c"}]}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Devices: []messaging.Device{
-				{DeviceType: "android", DeviceToken: "a"}, {DeviceType: "ios", DeviceToken: "b"}, {DeviceType: "web", DeviceToken: "c"}}}}},
+				{Type: "android", Token: "a"}, {Type: "ios", Token: "b"}, {Type: "web", Token: "c"}}}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name+", in one broadcast", func(t *testing.T) {

@@ -25,7 +25,7 @@ func Example() {
 		Message: "Good to have you with us.",
 		To: messaging.ToCustomers(messaging.CustomerParams{
 			Email:   "ada@example.com",
-			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token-1"}},
+			Devices: []messaging.Device{{Type: "ios", Token: "token-1"}},
 		}),
 	})
 	if err != nil {

@@ -60,7 +60,7 @@ func TestTriggersAreRecorded(t *testing.T) {
 		post(t, s, triggerPath, validTrigger).Body)
 	_, err := s.Client().Events.Trigger(t.Context(), messaging.EventTriggerParams{
 		Definition: &shipped,
-		Customer:   &messaging.CustomerParams{CustomerID: "c-1", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t"}}},
+		Customer:   &messaging.CustomerParams{CustomerID: "c-1", Devices: []messaging.Device{{Type: "ios", Token: "t"}}},
 		Values: map[string]any{"order": "A-2", "total": 19.5,
 			"at": time.Date(2030, 5, 1, 11, 0, 0, 999, time.FixedZone("", 7200)), "due": (*time.Time)(nil)},
 	})
@@ -76,7 +76,7 @@ func TestTriggersAreRecorded(t *testing.T) {
 		Values: map[string]any{"order": "A-1", "at": "2030-05-01T09:00:00Z"},
 	}, {
 		EventID:  "shipped",
-		Customer: &messaging.CustomerParams{CustomerID: "c-1", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t"}}},
+		Customer: &messaging.CustomerParams{CustomerID: "c-1", Devices: []messaging.Device{{Type: "ios", Token: "t"}}},
 		Values:   map[string]any{"order": "A-2", "total": 19.5, "at": "2030-05-01T09:00:00Z", "due": nil},
 	}}, params)
 }

@@ -44,7 +44,7 @@ func (m *metrics) recordCall(ctx context.Context, call messaging.CallInfo, resul
 	if !m.operation.Enabled(ctx) {
 		return
 	}
-	attributes := append(make([]attribute.KeyValue, 0, 3), operationKey.String(call.Op), deliveryKey.String(result.Delivery.String()))
+	attributes := append(make([]attribute.KeyValue, 0, 3), operationKey.String(call.Operation), deliveryKey.String(result.Delivery.String()))
 	if result.ErrorType != "" {
 		attributes = append(attributes, errorTypeKey.String(result.ErrorType))
 	}
@@ -63,6 +63,6 @@ func (m *metrics) recordAttempt(ctx context.Context, call messaging.CallInfo, re
 		m.request.RecordSet(ctx, result.Duration.Seconds(), attribute.NewSet(attributes...))
 	}
 	if result.Wait > 0 {
-		m.wait.Record(ctx, result.Wait.Seconds(), metric.WithAttributes(operationKey.String(call.Op)))
+		m.wait.Record(ctx, result.Wait.Seconds(), metric.WithAttributes(operationKey.String(call.Operation)))
 	}
 }

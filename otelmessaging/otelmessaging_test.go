@@ -132,7 +132,7 @@ func TestSpansShowARetriedCall(t *testing.T) {
 
 func TestSpansOfDoShowOnlyTheHost(t *testing.T) {
 	r := newTelemetry(t, responds(200, `{"success":true}`))
-	_, err := r.client.Do(t.Context(), messaging.Request{Op: "tag customer", Method: "PURGE", Path: "/v1/customers/" + canary})
+	_, err := r.client.Do(t.Context(), messaging.Request{Operation: "tag customer", Method: "PURGE", Path: "/v1/customers/" + canary})
 	require.NoError(t, err)
 	spans := r.spans.Ended()
 	assert.Equal(t, []string{"HTTP", "tag customer"}, []string{spans[0].Name(), spans[1].Name()})

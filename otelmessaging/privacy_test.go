@@ -50,12 +50,12 @@ func callsWithCanaries() map[string]call {
 			return err
 		},
 		"Do": func(ctx context.Context, c *messaging.Client) error {
-			_, err := c.Do(ctx, messaging.Request{Op: "tag", Method: "PUT", Path: "/v1/tags/" + canary, Query: url.Values{canary: {canary}},
+			_, err := c.Do(ctx, messaging.Request{Operation: "tag", Method: "PUT", Path: "/v1/tags/" + canary, Query: url.Values{canary: {canary}},
 				Body: map[string]string{canary: canary}}, header)
 			return err
 		},
 		"Do with another method": func(ctx context.Context, c *messaging.Client) error {
-			_, err := c.Do(ctx, messaging.Request{Op: "tag", Method: strings.ToUpper(canary), Path: "/v1/tags/" + canary}, header)
+			_, err := c.Do(ctx, messaging.Request{Operation: "tag", Method: strings.ToUpper(canary), Path: "/v1/tags/" + canary}, header)
 			return err
 		},
 		"Do with no method": func(ctx context.Context, c *messaging.Client) error {

@@ -26,8 +26,8 @@ func (t *tracing) startCall(ctx context.Context, call messaging.CallInfo) contex
 	if !t.operationSpans {
 		return ctx
 	}
-	ctx, span := t.tracer.Start(ctx, call.Op, trace.WithSpanKind(trace.SpanKindInternal),
-		trace.WithAttributes(operationKey.String(call.Op)))
+	ctx, span := t.tracer.Start(ctx, call.Operation, trace.WithSpanKind(trace.SpanKindInternal),
+		trace.WithAttributes(operationKey.String(call.Operation)))
 	return context.WithValue(ctx, &t.callKey, span)
 }
 

@@ -159,12 +159,12 @@ func TestEnqueueNeverStoresARequestOfDo(t *testing.T) {
 		send, body := catalog.Named(prepared.Operation()), json.RawMessage(prepared.Body())
 		for name, request := range map[string]messaging.Request{
 			"no name":                      {Method: send.Method, Path: send.Path, Body: body},
-			"an unknown name":              {Op: "archive event", Method: send.Method, Path: send.Path, Body: body},
-			"a name and another path":      {Op: send.Name, Method: send.Method, Path: send.Path + "/archive", Body: later},
-			"a name and another method":    {Op: send.Name, Method: http.MethodPut, Path: send.Path, Body: later},
-			"a name and no body":           {Op: send.Name, Method: send.Method, Path: send.Path},
-			"a name and a body of no kind": {Op: send.Name, Method: send.Method, Path: send.Path, Body: []int{1}},
-			"everything and a query":       {Op: send.Name, Method: send.Method, Path: send.Path, Body: body, Query: url.Values{"dry": {"1"}}},
+			"an unknown name":              {Operation: "archive event", Method: send.Method, Path: send.Path, Body: body},
+			"a name and another path":      {Operation: send.Name, Method: send.Method, Path: send.Path + "/archive", Body: later},
+			"a name and another method":    {Operation: send.Name, Method: http.MethodPut, Path: send.Path, Body: later},
+			"a name and no body":           {Operation: send.Name, Method: send.Method, Path: send.Path},
+			"a name and a body of no kind": {Operation: send.Name, Method: send.Method, Path: send.Path, Body: []int{1}},
+			"everything and a query":       {Operation: send.Name, Method: send.Method, Path: send.Path, Body: body, Query: url.Values{"dry": {"1"}}},
 		} {
 			_, err := client.Do(t.Context(), request)
 			require.ErrorIs(t, err, errBroken)

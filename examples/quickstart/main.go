@@ -68,7 +68,7 @@ func runInMemory(ctx context.Context, out io.Writer) error {
 	addRecords(service)
 	t := tour{out: out, client: service.Client(), recipients: []messaging.CustomerParams{
 		{Email: "ada@example.com", FirstName: "Ada"},
-		{Email: "grace@example.com", FirstName: "Grace", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token-1"}}},
+		{Email: "grace@example.com", FirstName: "Grace", Devices: []messaging.Device{{Type: "ios", Token: "token-1"}}},
 	}}
 	t.printf("Using an in-memory service, since MESSAGING_BASE_URL and MESSAGING_API_KEY are not set.")
 	if err := t.write(ctx); err != nil {

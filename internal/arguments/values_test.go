@@ -275,7 +275,7 @@ func TestParamsAreNotModified(t *testing.T) {
 		}
 	}
 	customer := func() *messaging.CustomerParams {
-		return &messaging.CustomerParams{Email: "jane@example.com", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token"}}}
+		return &messaging.CustomerParams{Email: "jane@example.com", Devices: []messaging.Device{{Type: "ios", Token: "token"}}}
 	}
 	definition := func() *messaging.Event {
 		event := &messaging.Event{ID: "signup"}

@@ -27,7 +27,7 @@ func customersWithDevices(n int) []messaging.CustomerParams {
 	for i := range customers {
 		customers[i] = messaging.CustomerParams{
 			CustomerID: fmt.Sprintf("%0*d", 1+i%40, i), Email: fmt.Sprintf("jane+%d@example.com", i), FirstName: `Jane "J" <&>`, PhoneNo: "+331",
-			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: fmt.Sprint("token ", i)}, {DeviceType: "android", DeviceToken: "<&>"}},
+			Devices: []messaging.Device{{Type: "ios", Token: fmt.Sprint("token ", i)}, {Type: "android", Token: "<&>"}},
 		}
 	}
 	return customers
@@ -121,7 +121,7 @@ func TestEncodeWritesCustomersAsEncodingJSONDoes(t *testing.T) {
 			case field.Kind() == reflect.String:
 				field.SetString(texts[i%len(texts)])
 			default:
-				field.Set(reflect.ValueOf([]messaging.Device{{}, {DeviceType: texts[i%len(texts)], DeviceToken: "token"}}))
+				field.Set(reflect.ValueOf([]messaging.Device{{}, {Type: texts[i%len(texts)], Token: "token"}}))
 			}
 		}
 		body := g.RequireSent(t, pushTo(messaging.ToCustomers(customer, customer)), messaging.WithoutValidation())

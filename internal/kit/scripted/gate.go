@@ -83,7 +83,7 @@ func RequireValidationError(tb testing.TB, err error) *messaging.ValidationError
 	require.ErrorAs(tb, err, &invalid)
 	require.ErrorIs(tb, err, messaging.ErrValidation)
 	require.Equal(tb, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-	require.NotEmpty(tb, invalid.Op)
+	require.NotEmpty(tb, invalid.Operation)
 	require.NotEmpty(tb, invalid.Fields)
 	for _, field := range invalid.Fields {
 		for _, message := range field.Messages {

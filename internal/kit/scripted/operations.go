@@ -110,7 +110,7 @@ func triggerByAddress() messaging.EventTriggerParams {
 
 func customer() messaging.CustomerParams {
 	return messaging.CustomerParams{CustomerID: Canary, Email: CanaryEmail, FirstName: Canary, LastName: Canary, PhoneNo: "+" + Canary,
-		Devices: spare(messaging.Device{DeviceType: Canary, DeviceToken: Canary})}
+		Devices: spare(messaging.Device{Type: Canary, Token: Canary})}
 }
 
 func someone() messaging.Audience {

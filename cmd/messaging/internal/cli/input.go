@@ -170,7 +170,7 @@ func checkAllowed(ctx context.Context, service *profile.Service, prepared *messa
 		why = uncheckable + " cannot be checked: pass --to-customers"
 	}
 	return &wordedError{fmt.Sprintf("the profile %q allows only %s; %s; nothing was sent", service.Name,
-		strings.Join(service.Allow, ", "), why), &messaging.GuardError{Op: prepared.Operation(), Err: err}}
+		strings.Join(service.Allow, ", "), why), &messaging.GuardError{Operation: prepared.Operation(), Err: err}}
 }
 
 // checkLimit returns an error if there are more recipients than the limit. hint says how to raise it.
@@ -199,7 +199,7 @@ func byFlags(err error, flags *pflag.FlagSet) error {
 			problems = append(problems, flag+" "+message)
 		}
 	}
-	return &wordedError{invalid.Op + ": " + strings.Join(problems, "; ") + "; nothing was sent", err}
+	return &wordedError{invalid.Operation + ": " + strings.Join(problems, "; ") + "; nothing was sent", err}
 }
 
 // ofLibrary replaces what only a program in Go can do.

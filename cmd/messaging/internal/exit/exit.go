@@ -204,15 +204,15 @@ func ObjectOf(err error) Object {
 	}
 	var fields []messaging.FieldProblem
 	if invalid, ok := errors.AsType[*messaging.ValidationError](err); ok {
-		o.Op, fields = invalid.Op, invalid.Fields
+		o.Op, fields = invalid.Operation, invalid.Fields
 	} else if refused, ok := errors.AsType[*messaging.GuardError](err); ok {
-		o.Op = refused.Op
+		o.Op = refused.Operation
 	} else if lost, ok := errors.AsType[*messaging.TransportError](err); ok {
-		o.Op = lost.Op
+		o.Op = lost.Operation
 	} else if unreadable, ok := errors.AsType[*messaging.DecodeError](err); ok {
-		o.Op, o.Status = unreadable.Op, unreadable.StatusCode
+		o.Op, o.Status = unreadable.Operation, unreadable.StatusCode
 	} else if response, ok := errors.AsType[*messaging.APIError](err); ok {
-		o.Op, o.Status, fields = response.Op, response.StatusCode, response.Fields
+		o.Op, o.Status, fields = response.Operation, response.StatusCode, response.Fields
 		if seconds := response.RetryAfter.Seconds(); seconds > 0 {
 			o.RetryAfter = &seconds
 		}

@@ -61,7 +61,7 @@ func call(ctx context.Context, e *fake.Exchange) error {
 
 // callUnknown makes a call that is not an operation of the service.
 func callUnknown(ctx context.Context, client *messaging.Client, method string) error {
-	request := messaging.Request{Op: "request", Method: method, Path: "/v1"}
+	request := messaging.Request{Operation: "request", Method: method, Path: "/v1"}
 	if method != http.MethodGet && method != http.MethodHead {
 		request.Body = struct{}{}
 	}

@@ -37,7 +37,7 @@ func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 	} {
 		list, err := read("a.jsonl", `{"email":"a@b.test","devices":[{"device_type":"ios","device_token":"t"}]}`+"\n"+row, true)
 		require.NoError(t, err, row)
-		assert.Equal(t, []messaging.Device{{DeviceType: "ios", DeviceToken: "t"}}, list.Customers[0].Devices)
+		assert.Equal(t, []messaging.Device{{Type: "ios", Token: "t"}}, list.Customers[0].Devices)
 		assert.Contains(t, list.Bad.String(), want)
 	}
 }
