@@ -349,6 +349,8 @@ func causesOfStatuses() []cause {
 		}
 	}
 	return append(all,
+		cause{name: "404 of a creation with JSON of the service", kinds: sends, send: scripted.CreateEvent,
+			scenes: []scripted.Scene{scripted.Responds(404, serviceJSON)}},
 		cause{name: "404 of Client.Do with JSON of the service", kinds: []string{aRead}, read: customRead,
 			scenes: []scripted.Scene{scripted.Responds(404, serviceJSON)}},
 		cause{name: "422 with JSON that is cut off", scenes: []scripted.Scene{

@@ -26,14 +26,14 @@ var (
 	ErrUnauthorized = errors.New("unauthorized")
 	// ErrForbidden is returned for HTTP 403: the API key does not allow the operation.
 	ErrForbidden = errors.New("forbidden")
-	// ErrNotFound is returned for HTTP 404. The reason is often a wrong base URL.
+	// ErrNotFound is returned for HTTP 404. The reason is often a wrong base URL or a proxy, so
+	// it does not mean that a customer or an event does not exist.
 	ErrNotFound = errors.New("not found")
 	// ErrCustomerNotFound is returned by [CustomersService.Get] and
-	// [CustomersService.GetByEmail] when no customer matches. It also matches ErrNotFound.
-	ErrCustomerNotFound error = &notFound{"no such customer"}
-	// ErrEventNotFound is returned by [EventsService.GetByName] when no event has the
-	// name. It also matches ErrNotFound.
-	ErrEventNotFound error = &notFound{"no such event"}
+	// [CustomersService.GetByEmail] when no customer matches.
+	ErrCustomerNotFound = errors.New("no such customer")
+	// ErrEventNotFound is returned by [EventsService.GetByName] when no event has the name.
+	ErrEventNotFound = errors.New("no such event")
 	// ErrEventAmbiguous is returned by [EventsService.GetByName] and
 	// [EventsService.Ensure] when several events have the name.
 	ErrEventAmbiguous = errors.New("several events have that name")
@@ -59,12 +59,6 @@ var (
 	ErrNotAfter = exchange.ErrNotAfter
 )
 
-// notFound is a sentinel error that also matches ErrNotFound.
-type notFound struct{ text string }
-
-func (e *notFound) Error() string        { return e.text }
-func (e *notFound) Is(target error) bool { return target == ErrNotFound }
-
 // Delivery is what happened to a request.
 type Delivery uint8
 
@@ -84,8 +78,23 @@ const (
 	DeliveryAccepted
 )
 
-// String returns the delivery in words.
-func (d Delivery) String() string { return exchange.Delivery(d).String() }
+// String returns the delivery in words, such as "not sent".
+func (d Delivery) String() string { return strings.ReplaceAll(exchange.Delivery(d).Name(), "_", " ") }
+
+// MarshalText returns the delivery as JSON, logs and metrics have it: "accepted", "rejected",
+// "not_sent" or "unknown".
+func (d Delivery) MarshalText() ([]byte, error) { return []byte(exchange.Delivery(d).Name()), nil }
+
+// UnmarshalText reads what MarshalText returns. Any other text is an error.
+func (d *Delivery) UnmarshalText(text []byte) error {
+	for known := range DeliveryAccepted + 1 {
+		if string(text) == exchange.Delivery(known).Name() {
+			*d = known
+			return nil
+		}
+	}
+	return fmt.Errorf("messaging: unknown delivery %q", text)
+}
 
 // DeliveryOf returns what happened to the request behind err, for logs and metrics. To
 // decide what to do next, use [NextStepOf] instead. DeliveryOf returns [DeliveryAccepted] if
@@ -215,7 +224,7 @@ type ValidationError struct {
 	// Fields lists every problem. A field of params has its path on the wire, and an
 	// argument of a function has its Go name.
 	Fields []FieldProblem
-	// Step is what to do next. [NextStepOf] returns it.
+	// Step is what to do next. [NextStepOf] returns it, or NextFixRequest if it is zero.
 	Step NextStep
 }
 
@@ -237,15 +246,16 @@ func (e *ValidationError) Unwrap() error {
 // Delivery returns [DeliveryNotSent].
 func (e *ValidationError) Delivery() Delivery { return DeliveryNotSent }
 
-// NextStep returns Step.
-func (e *ValidationError) NextStep() NextStep { return e.Step }
+// NextStep returns Step, or [NextFixRequest] if it is zero.
+func (e *ValidationError) NextStep() NextStep { return cmp.Or(e.Step, NextFixRequest) }
 
 // GuardError reports a send that a guard refused; see [WithGuard]. Nothing was sent.
 type GuardError struct {
 	Operation string
 	// Err is the error that the guard returned.
-	Err  error
-	Step NextStep // what to do next
+	Err error
+	// Step is what to do next. [NextStepOf] returns it, or NextFixRequest if it is zero.
+	Step NextStep
 }
 
 // Error quotes the error of the guard.
@@ -261,11 +271,15 @@ func (e *GuardError) Unwrap() error {
 // Delivery returns [DeliveryNotSent].
 func (e *GuardError) Delivery() Delivery { return DeliveryNotSent }
 
-// NextStep returns Step.
-func (e *GuardError) NextStep() NextStep { return e.Step }
+// NextStep returns Step, or [NextFixRequest] if it is zero.
+func (e *GuardError) NextStep() NextStep { return cmp.Or(e.Step, NextFixRequest) }
 
 // APIError reports a refusal by the service: any status except 2xx, including redirects, or
 // success false. [errors.Is] matches it with the sentinel error for its status.
+//
+// For an APIError that you make, such as one of a mock, set at least StatusCode. If Delivered
+// and Step are zero, [DeliveryOf] and [NextStepOf] return what that status means for a trigger.
+// An empty Body counts as one from the service.
 type APIError struct {
 	Call
 	StatusCode int
@@ -285,8 +299,36 @@ type APIError struct {
 	versionInBaseURL bool
 }
 
+// outcome returns the call with what happened to the request, and the form of the response. For
+// an error that other code made, they follow from the status and the body.
+func (e *APIError) outcome() (Call, wire.Form) {
+	call, form := e.Call, e.form
+	if call.operation == nil && call.Delivered == DeliveryUnknown && call.Step == NextCheck && e.StatusCode != 0 {
+		form = wire.FromService
+		if len(e.Body) > 0 {
+			form = wire.ReadErrorBody(e.Body).Form
+		}
+		delivery, step := exchange.AfterRefusal(service.TriggerEvent, e.StatusCode, form)
+		call.Delivered, call.Step = Delivery(delivery), NextStep(step)
+	}
+	return call, form
+}
+
+// Delivery returns what happened to the request.
+func (e *APIError) Delivery() Delivery {
+	call, _ := e.outcome()
+	return call.Delivered
+}
+
+// NextStep returns what to do next.
+func (e *APIError) NextStep() NextStep {
+	call, _ := e.outcome()
+	return call.Step
+}
+
 // Error quotes the status, the message and the fields of the response.
 func (e *APIError) Error() string {
+	call, form := e.outcome()
 	status := strconv.Itoa(e.StatusCode)
 	switch text := http.StatusText(e.StatusCode); {
 	case e.dataFalse:
@@ -299,26 +341,28 @@ func (e *APIError) Error() string {
 	if e.Message != "" && e.Message != http.StatusText(e.StatusCode) {
 		status += ": " + e.Message
 	}
-	notes := e.hints()
+	notes := e.hints(call.Step, form)
 	if e.RetryAfter > 0 {
 		notes = append(notes, "retry after "+e.RetryAfter.String())
 	}
-	return e.describe(status, e.Fields, notes...)
+	return call.describe(status, e.Fields, notes...)
 }
 
 // hints returns the likely reason for the status.
-func (e *APIError) hints() []string {
-	switch isJSON := e.form == wire.JSON || e.form == wire.FromService; {
+func (e *APIError) hints(step NextStep, form wire.Form) []string {
+	switch isJSON := form == wire.JSON || form == wire.FromService; {
 	case e.StatusCode == http.StatusUnauthorized:
 		return []string{"check the API key"}
 	case e.StatusCode == http.StatusNotFound && e.versionInBaseURL:
 		return []string{"the base URL ends in /v1, which the path already has"}
-	case e.StatusCode == http.StatusForbidden && e.form != wire.Markup:
+	case e.StatusCode == http.StatusForbidden && form != wire.Markup:
 		return []string{"check what the API key may do"}
 	case e.StatusCode >= 300 && e.StatusCode <= 399 && e.StatusCode != http.StatusNotModified:
 		return []string{"redirects are not followed, check the base URL"}
-	case e.Step == NextFixSetup && e.StatusCode <= 499 && !isJSON:
-		return []string{"the response is " + formNames[e.form], checkURLOrProxy}
+	case step == NextFixSetup && e.StatusCode <= 499 && !isJSON:
+		return []string{"the response is " + formNames[form], checkURLOrProxy}
+	case e.StatusCode == http.StatusNotFound && step == NextFixRequest:
+		return []string{"check what the request names, or the base URL if every request gets this"}
 	case e.StatusCode == http.StatusNotFound:
 		return []string{"check the base URL"}
 	}
@@ -456,7 +500,7 @@ func (c *Call) describe(problem string, fields []FieldProblem, notes ...string) 
 	if c.Attempts > 1 {
 		notes = append(notes, fmt.Sprintf("after %d attempts", c.Attempts))
 	}
-	return withFields(c.title()+": "+problem, fields, append(notes, c.outcome()))
+	return withFields(c.title()+": "+problem, fields, append(notes, c.inWords()))
 }
 
 // title returns the operation with its method and path. It leaves out the path of
@@ -474,8 +518,8 @@ func (c *Call) title() string {
 
 func (c *Call) isCustom() bool { return c.operation != nil && c.operation.Custom }
 
-// outcome returns the delivery in words.
-func (c *Call) outcome() string {
+// inWords returns what happened to the request.
+func (c *Call) inWords() string {
 	subject, done, isRead := "the request", "carried out", false
 	if op := c.operation; op != nil {
 		subject, done, isRead = cmp.Or(op.Subject, subject), cmp.Or(op.Done, done), op.IsRead()

@@ -1,5 +1,10 @@
 package messaging
 
+import (
+	"fmt"
+	"slices"
+)
+
 // NextStep is what to do after a call; see [NextStepOf].
 type NextStep uint8
 
@@ -37,6 +42,28 @@ func (s NextStep) String() string {
 	default:
 		return "check what happened"
 	}
+}
+
+// stepNames are the steps as data has them.
+var stepNames = [...]string{NextCheck: "check", NextNone: "none", NextRetry: "retry", NextFixRequest: "fix_request", NextFixSetup: "fix_setup"}
+
+// MarshalText returns the step as JSON, logs and metrics have it: "none", "retry",
+// "fix_request", "fix_setup" or "check".
+func (s NextStep) MarshalText() ([]byte, error) {
+	if int(s) >= len(stepNames) {
+		s = NextCheck
+	}
+	return []byte(stepNames[s]), nil
+}
+
+// UnmarshalText reads what MarshalText returns. Any other text is an error.
+func (s *NextStep) UnmarshalText(text []byte) error {
+	known := slices.Index(stepNames[:], string(text))
+	if known < 0 {
+		return fmt.Errorf("messaging: unknown next step %q", text)
+	}
+	*s = NextStep(known)
+	return nil
 }
 
 // NextStepOf returns what to do after a call that returned err. It takes all attempts into

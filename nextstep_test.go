@@ -1,11 +1,15 @@
 package messaging_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,6 +33,87 @@ func TestNextStepString(t *testing.T) {
 		assert.Equal(t, want, fmt.Sprint(step))
 	}
 	assert.Zero(t, messaging.NextCheck, "a step that nobody set is to look")
+}
+
+func TestDeliveryAndNextStepAreWordsInData(t *testing.T) {
+	deliveries := map[messaging.Delivery]string{messaging.DeliveryUnknown: "unknown", messaging.DeliveryNotSent: "not_sent",
+		messaging.DeliveryRejected: "rejected", messaging.DeliveryAccepted: "accepted"}
+	for delivery, word := range deliveries {
+		requireWord(t, delivery, word)
+	}
+	steps := map[messaging.NextStep]string{messaging.NextCheck: "check", messaging.NextNone: "none", messaging.NextRetry: "retry",
+		messaging.NextFixRequest: "fix_request", messaging.NextFixSetup: "fix_setup"}
+	for step, word := range steps {
+		requireWord(t, step, word)
+	}
+	var logged bytes.Buffer
+	slog.New(slog.NewJSONHandler(&logged, nil)).Info("done", "delivery", messaging.DeliveryNotSent, "step", messaging.NextFixSetup)
+	assert.Contains(t, logged.String(), `"delivery":"not_sent","step":"fix_setup"`)
+
+	delivery, step := messaging.DeliveryRejected, messaging.NextRetry
+	for _, unknown := range []string{"", "not sent", "Accepted", "try again", "0"} {
+		require.Error(t, delivery.UnmarshalText([]byte(unknown)), unknown)
+		require.Error(t, step.UnmarshalText([]byte(unknown)), unknown)
+	}
+	assert.Equal(t, messaging.DeliveryRejected, delivery, "an unknown word changes nothing")
+	assert.Equal(t, messaging.NextRetry, step)
+	requireMarshaled(t, messaging.Delivery(200), "unknown")
+	requireMarshaled(t, messaging.NextStep(200), "check")
+}
+
+func requireMarshaled(t *testing.T, value any, word string) {
+	t.Helper()
+	written, err := json.Marshal(value)
+	require.NoError(t, err)
+	require.JSONEq(t, strconv.Quote(word), string(written))
+}
+
+// requireWord checks that value is written as a word, and read from it.
+func requireWord[T comparable](t *testing.T, value T, word string) {
+	t.Helper()
+	requireMarshaled(t, value, word)
+	var read T
+	require.NoError(t, json.Unmarshal([]byte(strconv.Quote(word)), &read))
+	require.Equal(t, value, read)
+}
+
+// A mock returns an APIError with little more than a status. It must mean what the same response
+// means to a real trigger.
+func TestAnAPIErrorOfAMockMeansWhatItsStatusMeans(t *testing.T) {
+	for status := 200; status < 600; status++ {
+		for name, body := range map[string]string{"of the service": `{"success":false}`, "other JSON": `{}`, "HTML": "<html>", "text": "No."} {
+			if status < 300 && name != "of the service" {
+				continue // unreadable, and not a refusal
+			}
+			var real *messaging.APIError
+			require.ErrorAs(t, scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(status, body)), &real)
+			mocks := []*messaging.APIError{{StatusCode: status, Body: []byte(body)}}
+			if name == "of the service" {
+				mocks = append(mocks, &messaging.APIError{Call: messaging.Call{Operation: messaging.OpTriggerEvent}, StatusCode: status})
+			}
+			for _, mock := range mocks {
+				require.Equal(t, messaging.DeliveryOf(real), messaging.DeliveryOf(mock), "%d, %s", status, name)
+				require.Equal(t, messaging.NextStepOf(real), messaging.NextStepOf(fmt.Errorf("send: %w", mock)), "%d, %s", status, name)
+			}
+		}
+	}
+	told := &messaging.APIError{Call: messaging.Call{Delivered: messaging.DeliveryAccepted}, StatusCode: 422}
+	assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(told), "what the mock says is not changed")
+	told = &messaging.APIError{Call: messaging.Call{Step: messaging.NextRetry}, StatusCode: 422}
+	assert.Equal(t, messaging.NextRetry, messaging.NextStepOf(told))
+	refused := &messaging.APIError{Call: messaging.Call{Operation: "trigger event"}, StatusCode: 422}
+	assert.EqualError(t, refused, "trigger event: 422 Unprocessable Entity; the request was refused")
+}
+
+func TestARefusalAfterAnUnknownAttemptStaysUnknown(t *testing.T) {
+	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, ""), scripted.Responds(422, serviceJSON)},
+		scripted.WithQuickRetries())
+	err := scripted.TriggerEvent(t.Context(), client, messaging.WithRepeatableSend())
+	var refused *messaging.APIError
+	require.ErrorAs(t, err, &refused)
+	assert.Equal(t, 422, refused.StatusCode)
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	assert.Equal(t, messaging.NextCheck, messaging.NextStepOf(err))
 }
 
 // expectation is what is known after a call that failed.

@@ -156,7 +156,7 @@ func TestLoggerRecords(t *testing.T) {
 		{"an attempt that never connected was not sent", scripted.SendBroadcast,
 			[]scripted.Scene{scripted.NeverConnects(&net.DNSError{IsNotFound: true})}, []string{
 				`{"level":"WARN","operation":"send email broadcast","method":"POST","path":"/v1/broadcast/send/email","attempt":1,"duration":0,` +
-					`"delivery":"not sent","reason":"dns"}`,
+					`"delivery":"not_sent","reason":"dns"}`,
 			}},
 		{"the path of a request of one's own is left out, because it is no template", withPath,
 			[]scripted.Scene{scripted.Responds(404, scripted.Failure)}, []string{

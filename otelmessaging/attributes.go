@@ -70,3 +70,9 @@ func fullURL(call messaging.CallInfo) attribute.KeyValue {
 	}
 	return urlKey.String(call.Scheme + "://" + host + call.Path)
 }
+
+// inWord returns a delivery in the spelling that logs have, such as "not_sent".
+func inWord(d messaging.Delivery) string {
+	word, _ := d.MarshalText() // never fails
+	return string(word)
+}

@@ -44,7 +44,7 @@ func (m *metrics) recordCall(ctx context.Context, call messaging.CallInfo, resul
 	if !m.operation.Enabled(ctx) {
 		return
 	}
-	attributes := append(make([]attribute.KeyValue, 0, 3), operationKey.String(call.Operation), deliveryKey.String(result.Delivery.String()))
+	attributes := append(make([]attribute.KeyValue, 0, 3), operationKey.String(call.Operation), deliveryKey.String(inWord(result.Delivery)))
 	if result.ErrorType != "" {
 		attributes = append(attributes, errorTypeKey.String(result.ErrorType))
 	}

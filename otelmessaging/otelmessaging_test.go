@@ -302,7 +302,7 @@ func TestMetricsCountCallsAttemptsAndWaits(t *testing.T) {
 		assert.Equal(t, map[string][]string{
 			"http.client.request.duration": {"1 1.0 " + fmt.Sprintf(server, "POST"), "2 2.0 " + fmt.Sprintf(server, "GET")},
 			"messaging_go.client.operation.duration": {
-				"1 0.0 error.type=validation messaging_go.delivery=not sent messaging_go.operation=trigger event",
+				"1 0.0 error.type=validation messaging_go.delivery=not_sent messaging_go.operation=trigger event",
 				"1 1.0 error.type=503 messaging_go.delivery=unknown messaging_go.operation=trigger event",
 				"1 3.0 error.type=503 messaging_go.delivery=unknown messaging_go.operation=list events"},
 			"messaging_go.client.retry.wait": {"1 1.0 messaging_go.operation=list events"},

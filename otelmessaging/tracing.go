@@ -37,7 +37,7 @@ func (t *tracing) endCall(ctx context.Context, result messaging.CallResult) {
 		return
 	}
 	if span.IsRecording() {
-		span.SetAttributes(deliveryKey.String(result.Delivery.String()), attemptsKey.Int(result.Attempts))
+		span.SetAttributes(deliveryKey.String(inWord(result.Delivery)), attemptsKey.Int(result.Attempts))
 		fail(span, result.ErrorType)
 	}
 	span.End()

@@ -33,7 +33,7 @@ func (x *Exchange) classify(err error) Outcome {
 		_, _ = r.Fetch(resp, int64(x.keys.Window(wire.MaxErrorBody)))
 	}
 	outcome := x.rejected(resp, r.Body())
-	outcome.Delivery, outcome.failure = classifyStatus(resp.StatusCode, outcome.Problem.Form, x.Operation.Custom)
+	outcome.Delivery, outcome.failure = classifyStatus(resp.StatusCode, outcome.Problem.Form, x.Operation)
 	if resp.StatusCode == http.StatusNotFound && strings.HasSuffix(x.Config.BaseURL, "/v1") { // which the path already has
 		outcome.failure = badSetup
 	}

@@ -125,7 +125,7 @@ func (x *Exchange) Progress() (attempts int, delivery Delivery) {
 
 // describe adds what is known about the whole call to an outcome.
 func (x *Exchange) describe(o *Outcome) *Outcome {
-	o.Attempts, o.Delivery, o.Step = x.attempts, x.delivery, x.step(o.failure)
+	o.Attempts, o.Delivery, o.Step = x.attempts, x.delivery, stepAfterCall(o.failure, x.Operation.IsRead(), x.RepeatableSend, x.delivery)
 	return o
 }
 
@@ -314,7 +314,7 @@ func (x *Exchange) decide() (late bool) {
 		return false
 	}
 	switch {
-	case x.stepAfter(x.outcome.failure) == StepRetry:
+	case stepAfterAttempt(x.outcome.failure, x.Operation.IsRead(), x.RepeatableSend) == StepRetry:
 		x.retry.RetryWaitMin, x.waiting = x.Config.Retry.pause(x.Context, x.attempts, &x.outcome)
 	case x.outcome.StatusCode == http.StatusUnauthorized:
 		x.retry.RetryWaitMin, x.waiting = 0, x.findsAnotherKey()

@@ -55,7 +55,7 @@ func (x *Exchange) log() {
 		slog.String("method", x.Operation.Method),
 		slog.Int("attempt", x.attempts),
 		slog.Duration("duration", x.attempt.duration()),
-		slog.String("delivery", x.outcome.Delivery.String()),
+		slog.String("delivery", x.outcome.Delivery.Name()),
 	}
 	if !x.Operation.Custom {
 		attributes = append(attributes, slog.String("path", x.Operation.Path))

@@ -80,11 +80,11 @@ const (
 	DeliveryAccepted
 )
 
-// String returns the delivery in words.
-func (d Delivery) String() string {
+// Name returns the delivery as data has it, such as "not_sent".
+func (d Delivery) Name() string {
 	switch d {
 	case DeliveryNotSent:
-		return "not sent"
+		return "not_sent"
 	case DeliveryRejected:
 		return "rejected"
 	case DeliveryAccepted:
@@ -146,9 +146,6 @@ const (
 	badSetup
 	// badRequest: this request cannot succeed.
 	badRequest
-	// noRecord: what the request names does not exist. A list names nothing, so its path
-	// does not exist.
-	noRecord
 	// unexpected: the response is not one that the service would give.
 	unexpected
 )

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
@@ -75,14 +76,14 @@ func (p RetryPolicy) pause(ctx context.Context, attempts int, last *Outcome) (ti
 // to the request, and the kind of failure. A 429 is taken to mean that the service did
 // nothing, as RFC 6585 suggests. A gateway can send a 408 and most 5xx after the service has
 // acted, so they prove nothing.
-func classifyStatus(status int, body wire.Form, custom bool) (Delivery, failure) {
+func classifyStatus(status int, body wire.Form, op *service.Operation) (Delivery, failure) {
 	switch {
 	case status == http.StatusTooManyRequests:
 		return DeliveryRejected, temporary
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
 		return DeliveryUnknown, lost
 	case status >= 400 && status <= 499:
-		return DeliveryRejected, classifyRefusal(status, body, custom)
+		return DeliveryRejected, classifyRefusal(status, body, op)
 	case status == http.StatusNotImplemented, status == http.StatusHTTPVersionNotSupported:
 		return DeliveryRejected, badSetup
 	case status == 500, status == 502, status == 503, status == 504, status >= 520 && status <= 599:
@@ -94,7 +95,7 @@ func classifyStatus(status int, body wire.Form, custom bool) (Delivery, failure)
 
 // classifyRefusal returns whether a 4xx is about the request or about the setup. A status
 // that a gateway can send as well is about the request only if the service sent it.
-func classifyRefusal(status int, body wire.Form, custom bool) failure {
+func classifyRefusal(status int, body wire.Form, op *service.Operation) failure {
 	switch status {
 	case 401, 402, 403, 405, 406, 407, 410, 421, 423, 426, 428, 431, 451, 499:
 		return badSetup
@@ -105,8 +106,8 @@ func classifyRefusal(status int, body wire.Form, custom bool) failure {
 			return badRequest
 		}
 	case http.StatusNotFound:
-		if body == wire.FromService && !custom {
-			return noRecord
+		if !op.Custom && !op.NamesRecords { // so the path does not exist
+			return badSetup
 		}
 	}
 	if body == wire.FromService {

@@ -15,10 +15,10 @@ import (
 
 // The operations of the service, and the lookups that read a list to find one record.
 var (
-	SendEmailBroadcast = send("send email broadcast", "/v1/broadcast/send/email", "the broadcast", "sent")
-	SendPushBroadcast  = send("send push broadcast", "/v1/broadcast/send/push-notification", "the broadcast", "sent")
+	SendEmailBroadcast = send("send email broadcast", "/v1/broadcast/send/email", "the broadcast", "sent").namingRecords()
+	SendPushBroadcast  = send("send push broadcast", "/v1/broadcast/send/push-notification", "the broadcast", "sent").namingRecords()
 	CreateEvent        = send("create event", "/v1/events", "the event", "created")
-	TriggerEvent       = send("trigger event", "/v1/events/trigger", "the event", "triggered").rejectedByFalse()
+	TriggerEvent       = send("trigger event", "/v1/events/trigger", "the event", "triggered").namingRecords().rejectedByFalse()
 	ListEvents         = list("list events", "/v1/events")
 	GetEvent           = lookup("get event", ListEvents)
 	ListCustomers      = list("list customers", "/v1/customers")
@@ -37,6 +37,9 @@ type Operation struct {
 	Subject, Done string
 	// FalseRejects means that "data": false in a successful response is a rejection.
 	FalseRejects bool
+	// NamesRecords means that a send names records of the service, such as an event, so that
+	// status 404 may be about them.
+	NamesRecords bool
 	// Reads is the list that a lookup reads. It is nil for any other operation.
 	Reads *Operation
 	// Custom is true for a request that is not in the catalog. Its path is not a
@@ -68,6 +71,11 @@ func list(name, path string) *Operation {
 
 func lookup(name string, reads *Operation) *Operation {
 	return declare(Operation{Name: name, Method: reads.Method, Path: reads.Path, Reads: reads})
+}
+
+func (o *Operation) namingRecords() *Operation {
+	o.NamesRecords = true
+	return o
 }
 
 func (o *Operation) rejectedByFalse() *Operation {

@@ -44,7 +44,7 @@ var Meanings = []struct {
 	{Invalid, "invalid", "invalid content, seed or file of definitions, or the service refused it (400, 409, 422)"},
 	{Denied, "denied", "denied: there is no key, or the service refused it (401, 403)"},
 	{RateLimited, "rate_limited", "the service limits the rate"},
-	{NotFound, "not_found", "not found, or a wrong base URL; fault remove: there is no rule with this id"},
+	{NotFound, "not_found", "no such customer or event; fault remove: there is no rule with this id"},
 	{PartlyDone, "partly_done", "partly done, or done but not printed"},
 	{NotDone, "not_done",
 		"not done, and safe to repeat: there is no connection or no sandbox, or the service refused it for another reason"},
@@ -135,7 +135,7 @@ func codeOfCall(err error) Code {
 		return Denied
 	case errors.Is(err, messaging.ErrRateLimited):
 		return RateLimited
-	case errors.Is(err, messaging.ErrNotFound):
+	case errors.Is(err, messaging.ErrCustomerNotFound), errors.Is(err, messaging.ErrEventNotFound):
 		return NotFound
 	case step == messaging.NextFixRequest, isRefusal(err):
 		return Invalid

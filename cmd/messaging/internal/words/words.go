@@ -31,7 +31,10 @@ func Thousands(n int) string {
 }
 
 // Delivery writes a delivery as programs read it: "not_sent".
-func Delivery(d messaging.Delivery) string { return strings.ReplaceAll(d.String(), " ", "_") }
+func Delivery(d messaging.Delivery) string {
+	word, _ := d.MarshalText() // never fails
+	return string(word)
+}
 
 // Size writes a size in bytes: "999 bytes", "1.0 kB", "12.0 MB".
 func Size(n int) string {
