@@ -151,9 +151,6 @@ func (r Request) fill(data json.RawMessage) error {
 	return nil
 }
 
-// sendPrepared names a Send with an invalid argument in its error.
-var sendPrepared = &service.Operation{Name: "send prepared request", Method: http.MethodPost, Custom: true}
-
 // Send sends a prepared request, with the same delivery, retries, guards and errors as the
 // method that sends the params directly. It returns a [*ValidationError] if p is nil or
 // zero.
@@ -161,23 +158,32 @@ var sendPrepared = &service.Operation{Name: "send prepared request", Method: htt
 // p was validated when it was prepared, so [WithoutValidation] has no effect. If p creates
 // an event, [Response.Data] holds the event.
 func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (*Response, error) {
-	prepared := p.encoded()
-	known := preparables[prepared.operation]
-	var problem string
-	switch {
-	case p.isZero():
-		problem = "must not be nil or zero: use a Prepare method"
-	case known == nil:
-		problem = "must come from a Prepare method, not from Client.Do"
-	}
-	if problem != "" {
-		prepared, known = encodedSend{operation: sendPrepared}, new(preparable)
-	}
-	call := c.core.begin(ctx, prepared.operation, opts)
+	request, known, problem := p.sendable()
+	call := c.core.begin(ctx, request.operation, opts)
 	defer call.finish()
 	if problem != "" {
 		call.problems.Add("p", problem)
 	}
-	call.exchange.Body, call.exchange.Accept = prepared.body, known.accept
+	call.exchange.Body, call.exchange.Accept = request.body, known.accept
 	return call.perform()
+}
+
+// Check calls the guards with a prepared request, as [Client.Send] does, and sends nothing. It
+// calls neither hooks, key source nor rate limiter. Use it to refuse a request before it is
+// stored, or before somebody is asked to approve it.
+//
+// The error is a [*GuardError] if a guard refuses the request, and a [*ValidationError] if ctx
+// is nil, or p nil or zero. The guards are called again when the request is sent, so a guard
+// that counts its calls counts both.
+func (c *Client) Check(ctx context.Context, p *Prepared) error {
+	var problems arguments.Problems
+	checkContext(ctx, &problems)
+	request, _, problem := p.sendable()
+	if problem != "" {
+		problems.Add("p", problem)
+	}
+	if err := validationError(request.operation.Name, &problems, NextFixRequest); err != nil {
+		return err
+	}
+	return c.core.askGuards(ctx, request.operation, request.body)
 }

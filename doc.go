@@ -87,7 +87,7 @@
 //	429                                                  rejected  Retry       Retry
 //	408, 425, 500, 502, 503, 504, 520 to 599             unknown   Retry       Check (1)
 //	422 with JSON, 413, 414, most other 4xx (2)          rejected  FixRequest  FixRequest
-//	404 (2)                                              rejected  FixSetup    FixRequest (3)
+//	404 (2)                                              rejected  FixSetup    FixRequest
 //	any other 4xx, 501, 505                              rejected  FixSetup    FixSetup
 //	3xx, 101, 511, any other status                      unknown   FixSetup    Check
 //	2xx with success false; a trigger with data false    rejected  FixRequest  FixRequest
@@ -99,8 +99,8 @@
 // an object with a boolean success. The statuses 401, 402, 403, 405, 406, 407, 410, 421,
 // 423, 426, 428, 431, 451 and 499 are FixSetup with any body. After a 404 (2), a read with
 // [Client.Do] is FixRequest. So are [ErrCustomerNotFound], [ErrEventNotFound] and
-// [ErrEventDiffers]. (3) The creation of an event names nothing that may be gone, so it is
-// FixSetup.
+// [ErrEventDiffers]. The creation of an event names nothing that may be gone, so after a 404
+// it is FixSetup.
 //
 // The client itself retries where the table says Retry, unless the key source, the limiter
 // or the context stopped the attempt before it began. The [RetryPolicy], [WithNotAfter]

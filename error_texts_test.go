@@ -341,33 +341,32 @@ func textsOfGuards() []textCause {
 	segment := pushWith(func(p *messaging.PushBroadcastParams) { p.To = messaging.ToSegments("s-1") })
 	custom := scripted.Do(messaging.Request{Method: "POST", Path: "/v1/tags"})
 	ada := messaging.CustomerParams{Email: "ada@example.com"}
-	allowed, one := messaging.AllowOnly("@acme.test"), messaging.MaxRecipients(1)
+	allowed, one := messaging.WithAllowOnly("@acme.test"), messaging.WithMaxRecipients(1)
 	return []textCause{
-		{"AllowOnly and all customers", guardedBy(allowed, everyone)},
-		{"AllowOnly and a segment", guardedBy(allowed, segment)},
-		{"AllowOnly and a request of Do", guardedBy(allowed, custom)},
-		{"AllowOnly and an address", guardedBy(allowed, person(ada))},
-		{"AllowOnly and one address of two", guardedBy(allowed, emailWith(func(p *messaging.EmailBroadcastParams) {
+		{"WithAllowOnly and all customers", guardedBy(allowed, everyone)},
+		{"WithAllowOnly and a segment", guardedBy(allowed, segment)},
+		{"WithAllowOnly and a request of Do", guardedBy(allowed, custom)},
+		{"WithAllowOnly and an address", guardedBy(allowed, person(ada))},
+		{"WithAllowOnly and one address of two", guardedBy(allowed, emailWith(func(p *messaging.EmailBroadcastParams) {
 			p.Email, p.To = "qa@acme.test", messaging.ToCustomers(messaging.CustomerParams{Email: "qa@acme.test"}, ada)
 		}))},
-		{"AllowOnly and an id", guardedBy(allowed, person(messaging.CustomerParams{CustomerID: "c-1"}))},
-		{"AllowOnly and a phone number", guardedBy(allowed, person(messaging.CustomerParams{Email: "qa@acme.test", PhoneNo: "+31201234567"}))},
-		{"AllowOnly and a device", guardedBy(allowed, person(messaging.CustomerParams{Email: "qa@acme.test",
+		{"WithAllowOnly and an id", guardedBy(allowed, person(messaging.CustomerParams{CustomerID: "c-1"}))},
+		{"WithAllowOnly and a phone number", guardedBy(allowed, person(messaging.CustomerParams{Email: "qa@acme.test", PhoneNo: "+31201234567"}))},
+		{"WithAllowOnly and a device", guardedBy(allowed, person(messaging.CustomerParams{Email: "qa@acme.test",
 			Devices: []messaging.Device{{Type: "ios", Token: "t"}}}))},
-		{"MaxRecipients and two recipients", guardedBy(one, emailWith(func(p *messaging.EmailBroadcastParams) {
+		{"WithMaxRecipients and two recipients", guardedBy(one, emailWith(func(p *messaging.EmailBroadcastParams) {
 			p.To = messaging.ToCustomers(ada)
 		}))},
-		{"MaxRecipients of none", guardedBy(messaging.MaxRecipients(0), person(ada))},
-		{"MaxRecipients and all customers", guardedBy(one, everyone)},
-		{"MaxRecipients and a request of Do", guardedBy(one, custom)},
+		{"WithMaxRecipients and all customers", guardedBy(one, everyone)},
+		{"WithMaxRecipients and a request of Do", guardedBy(one, custom)},
 	}
 }
 
 // guardedBy returns a call of a client with a guard.
-func guardedBy(guard func(context.Context, *messaging.Prepared) error, perform scripted.Call) scripted.Call {
+func guardedBy(guard messaging.Option, perform scripted.Call) scripted.Call {
 	return func(ctx context.Context, _ *messaging.Client, opts ...messaging.RequestOption) error {
 		transport := &scripted.Transport{Scenes: []scripted.Scene{scripted.Responds(200, scripted.Success)}}
-		client, err := messaging.NewClient("https://api.example.com", "test-key-1", messaging.WithGuard(guard),
+		client, err := messaging.NewClient("https://api.example.com", "test-key-1", guard,
 			messaging.WithHTTPClient(&http.Client{Transport: transport}))
 		if err != nil {
 			return err

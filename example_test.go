@@ -403,7 +403,7 @@ func ExampleWithGuard() {
 
 	client, err := messaging.NewClient(baseURL, apiKey,
 		messaging.WithAllowOnly("@acme.test", "qa@example.com", "id:qa-7"),
-		messaging.WithGuard(messaging.MaxRecipients(10)))
+		messaging.WithMaxRecipients(10))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -421,9 +421,9 @@ func ExampleWithGuard() {
 	fmt.Println(len(service.Requests()), "request was sent")
 	// Output:
 	// <nil>
-	// send push broadcast: refused by a guard: AllowOnly: all_customers is not allowed; nothing was sent
-	// trigger event: refused by a guard: AllowOnly: payload.email is not allowed; nothing was sent
-	// POST request: refused by a guard: AllowOnly: cannot tell who would receive this request; nothing was sent
+	// send push broadcast: refused by a guard: WithAllowOnly: all_customers is not allowed; nothing was sent
+	// trigger event: refused by a guard: WithAllowOnly: payload.email is not allowed; nothing was sent
+	// POST request: refused by a guard: WithAllowOnly: cannot tell who would receive this request; nothing was sent
 	// 1 request was sent
 }
 

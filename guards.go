@@ -4,78 +4,47 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/messaging-go/messaging/internal/arguments"
 )
 
-// AllowOnly returns the guard of [WithAllowOnly], which refuses every send that could reach
-// anyone not listed, so that a test system cannot email anyone else. A pattern is
-//
-//   - "qa@acme.test", an email address,
-//   - "@acme.test", the addresses in a domain, but not in its subdomains,
-//   - "id:qa-7", the customer with that customer id,
-//   - "phone:+15550100", a phone number, or
-//   - "device:TOKEN", the device with that token.
-//
-// ASCII letters in addresses match regardless of case, and everything else must match
-// exactly: a domain and its punycode form are different domains. Everything that a send
-// names must be listed, even the address of a customer whose id is listed, since the service
-// may use each of them to reach or overwrite another customer.
-//
-// A domain pattern matches an address only if the part before the @ has 1 to 64 characters,
-// all of them ASCII letters, digits or one of . _ + ' -, and does not start with "-". List
-// any other address itself, such as "a&b@acme.test".
-//
-// The guard refuses sends to segments, sends to all customers, and requests for which
-// [Prepared.Recipients] returns an error. A send that addresses nobody, such as the creation
-// of an event, passes.
-//
-// The error names the first field that is not allowed, and never quotes its value. If a
-// pattern is invalid, the guard refuses every send, and the error names the pattern.
-func AllowOnly(patterns ...string) func(ctx context.Context, p *Prepared) error {
-	allowed, invalid := newAllowList(patterns)
-	return func(_ context.Context, p *Prepared) error {
-		if len(invalid) > 0 {
-			return patternError(invalid[0])
-		}
-		if err := p.encoded().read(allowed.check); err != nil {
-			return fmt.Errorf("AllowOnly: %w", err)
-		}
-		return nil
-	}
-}
-
-// patternError is an invalid pattern of AllowOnly.
-type patternError string
+// Guard decides whether a send may begin; see [WithGuard]. If it returns an error, nothing is
+// sent. It must be safe for concurrent use.
+type Guard func(ctx context.Context, p *Prepared) error
 
 // patternForms completes a sentence about an invalid pattern.
 const patternForms = "an email address, @domain, id:customer, phone:+number or device:token"
 
-func (e patternError) Error() string {
-	return fmt.Sprintf("AllowOnly: pattern %q is not %s", string(e), patternForms)
+// guard refuses every send that could reach anyone who is not listed.
+func (l allowList) guard(_ context.Context, p *Prepared) error {
+	request := p.encoded()
+	fields, err := request.addressed()
+	for n := 0; err == nil && n < len(fields); n++ {
+		if problem := l.check(fields[n]); problem != nil {
+			err = request.objection(n, problem)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("WithAllowOnly: %w", err)
+	}
+	return nil
 }
 
-// MaxRecipients returns the guard of [WithMaxRecipients], which refuses a send to more than n
-// recipients: the customers, and the addresses that no customer has, in email, cc and bcc of
-// an email broadcast, and in the payload of a trigger. Two customers are one if both their ids
-// and their addresses are equal; the case of ASCII letters in an address does not matter.
-// Phone numbers and devices do not count.
-//
-// The guard also refuses a send if the number of its recipients is unknown: a send to
-// segments, a send to all customers, an address that could be read as several, and a request
-// for which [Prepared.Recipients] returns an error.
-func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
+// maxRecipients returns the guard of [WithMaxRecipients].
+func maxRecipients(limit int) Guard {
 	return func(_ context.Context, p *Prepared) error {
-		recipients := recipientCount{customers: make(map[countedCustomer]bool), addresses: make(map[string]bool)}
-		if err := p.encoded().read(recipients.add); err != nil {
-			return fmt.Errorf("MaxRecipients: %w", err)
+		request := p.encoded()
+		fields, err := request.addressed()
+		if n := slices.IndexFunc(fields, field.isNotCountable); err == nil && n >= 0 {
+			err = request.objection(n, errNotCountable)
 		}
-		switch count := recipients.count(); {
-		case count == 1 && n < 1:
-			return fmt.Errorf("MaxRecipients: 1 recipient exceeds the limit of %d", n)
-		case count > n:
-			return fmt.Errorf("MaxRecipients: %d recipients exceed the limit of %d", count, n)
+		if err != nil {
+			return fmt.Errorf("WithMaxRecipients: %w", err)
+		}
+		if count := count(fields); count > limit {
+			return fmt.Errorf("WithMaxRecipients: %d recipients exceed the limit of %d", count, limit)
 		}
 		return nil
 	}
@@ -98,20 +67,16 @@ const (
 	devicePattern = "device:"
 )
 
-// newAllowList returns the list, and the patterns that are invalid.
-func newAllowList(patterns []string) (allowed allowList, invalid []string) {
-	allowed = make(allowList)
+// newAllowList returns the list of valid patterns.
+func newAllowList(patterns []string) allowList {
+	allowed := make(allowList)
 	for _, pattern := range patterns {
-		switch {
-		case !isPattern(pattern):
-			invalid = append(invalid, pattern)
-		case prefixOf(pattern) != "":
-			allowed[pattern] = true
-		default:
-			allowed[arguments.LowerASCII(pattern)] = true
+		if prefixOf(pattern) == "" {
+			pattern = arguments.LowerASCII(pattern)
 		}
+		allowed[pattern] = true
 	}
-	return allowed, invalid
+	return allowed
 }
 
 func isPattern(pattern string) bool {
@@ -180,6 +145,24 @@ func isNotPlain(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._+'-", r)
 }
 
+// isNotCountable reports whether the number of people whom a field names is unknown.
+func (f field) isNotCountable() bool {
+	return f.kind == everyone || f.kind == segment || f.kind == email && !arguments.IsEmail(f.text)
+}
+
+// count returns the number of customers, and of addresses that no customer has.
+func count(fields []field) int {
+	counted := recipientCount{customers: make(map[countedCustomer]bool), addresses: make(map[string]bool)}
+	for _, f := range fields {
+		counted.add(f)
+	}
+	counted.finish()
+	for known := range counted.customers {
+		delete(counted.addresses, known.email)
+	}
+	return len(counted.customers) + len(counted.addresses)
+}
+
 // recipientCount counts customers, and addresses that no customer has.
 type recipientCount struct {
 	customers map[countedCustomer]bool
@@ -190,33 +173,22 @@ type recipientCount struct {
 type countedCustomer struct{ id, email string }
 
 // add adds a field. A customer with two ids or two addresses counts as two.
-func (c *recipientCount) add(f field) error {
-	switch f.kind {
-	case everyone, segment:
-		return errNotCountable
-	case customer:
+func (c *recipientCount) add(f field) {
+	address := arguments.LowerASCII(f.text)
+	switch {
+	case f.kind == customer:
 		c.finish()
-	case customerID:
+	case f.kind == customerID:
 		if c.current.id != "" {
 			c.finish()
 		}
 		c.current.id = f.text
-	case email:
-		if !arguments.IsEmail(f.text) {
-			return errNotCountable
-		}
-		c.addAddress(arguments.LowerASCII(f.text), f.ofCustomer)
-	case phone, device:
-	}
-	return nil
-}
-
-func (c *recipientCount) addAddress(address string, ofCustomer bool) {
-	if ofCustomer && c.current.email == "" {
+	case f.kind != email:
+	case f.ofCustomer && c.current.email == "":
 		c.current.email = address
-		return
+	default:
+		c.addresses[address] = true
 	}
-	c.addresses[address] = true
 }
 
 // finish adds the current customer.
@@ -225,12 +197,4 @@ func (c *recipientCount) finish() {
 		c.customers[c.current] = true
 		c.current = countedCustomer{}
 	}
-}
-
-func (c *recipientCount) count() int {
-	c.finish()
-	for known := range c.customers {
-		delete(c.addresses, known.email)
-	}
-	return len(c.customers) + len(c.addresses)
 }

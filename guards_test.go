@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,7 +38,15 @@ type guardedSend struct {
 	passes  bool
 }
 
-func requireGuarded(t *testing.T, guard func(context.Context, *messaging.Prepared) error, sends []guardedSend) {
+func allowOnly(tb testing.TB, patterns ...string) messaging.Guard {
+	return scripted.GuardOf(tb, messaging.WithAllowOnly(patterns...))
+}
+
+func maxRecipients(tb testing.TB, n int) messaging.Guard {
+	return scripted.GuardOf(tb, messaging.WithMaxRecipients(n))
+}
+
+func requireGuarded(t *testing.T, guard messaging.Guard, sends []guardedSend) {
 	t.Helper()
 	for _, send := range sends {
 		t.Run(send.name, func(t *testing.T) {
@@ -73,7 +83,7 @@ func TestAllowOnlyRefusesEverybodyElse(t *testing.T) {
 		require.NoError(t, err)
 		return func() (*messaging.Prepared, error) { return messaging.ParsePrepared("trigger event", body) }
 	}
-	guard := messaging.AllowOnly(qa, "phone:+15550100", "device:token-1", "@Team.acme.test", "id:qa-7", "@münchen.test")
+	guard := allowOnly(t, qa, "phone:+15550100", "device:token-1", "@Team.acme.test", "id:qa-7", "@münchen.test")
 	requireGuarded(t, guard, []guardedSend{
 		{"an address that is named", to(qa), true},
 		{"an address in upper case", to("QA@ACME.TEST"), true},
@@ -141,24 +151,20 @@ func TestAllowOnlyRefusesEverybodyElse(t *testing.T) {
 }
 
 func TestAllowOnlyWithoutPatternsAllowsNobody(t *testing.T) {
-	requireGuarded(t, messaging.AllowOnly(), []guardedSend{
+	requireGuarded(t, allowOnly(t), []guardedSend{
 		{"an address", triggerFor("qa@acme.test").Prepare, false},
 		{"everyone", pushFor(messaging.AllCustomers()).Prepare, false},
 	})
 }
 
-func TestAllowOnlyRefusesEverySendForABadPattern(t *testing.T) {
+func TestABadPatternIsAnErrorOfNewClient(t *testing.T) {
 	for _, pattern := range []string{"", "acme.test", "@", "id:", "a@b@c", "qa @acme.test", "@*.acme.test", "Ada <ada@acme.test>",
 		"*@acme.test", "@.", "@acme.test.",
 		"a@acme.test,b@acme.test", "ID:qa-7"} {
 		t.Run(pattern, func(t *testing.T) {
-			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
-				messaging.WithGuard(messaging.AllowOnly("qa@acme.test", pattern)))
-			_, err := client.Events.Trigger(t.Context(), triggerFor("qa@acme.test"))
-			var refused *messaging.GuardError
-			require.ErrorAs(t, err, &refused)
-			assert.Contains(t, err.Error(), `"`+pattern+`"`)
-			assert.Empty(t, transport.Sent)
+			_, err := messaging.NewClient("https://api.example.com", "test-key-1", messaging.WithAllowOnly("qa@acme.test", pattern))
+			scripted.RequireProblems(t, err, "WithAllowOnly.1 must be an email address, @domain, id:customer, phone:+number or device:token, "+
+				"not "+strconv.Quote(pattern))
 		})
 	}
 }
@@ -184,7 +190,7 @@ func TestMaxRecipientsCountsCustomersAndAddressesOnce(t *testing.T) {
 	tests := []struct {
 		name    string
 		prepare func() (*messaging.Prepared, error)
-		lowest  int // the lowest limit that lets it pass, -1 if none does
+		count   int // -1 if it is unknown
 	}{
 		{"a broadcast to a customer who is also its address", broadcastTo("ada@example.com", messaging.ToCustomers(ada)).Prepare, 1},
 		{"two customers, one of whom is its address", email(func(*messaging.EmailBroadcastParams) {}), 2},
@@ -211,16 +217,22 @@ func TestMaxRecipientsCountsCustomersAndAddressesOnce(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			p, err := test.prepare()
 			require.NoError(t, err)
-			lowest := -1
-			for limit := 9; limit >= 0 && messaging.MaxRecipients(limit)(t.Context(), p) == nil; limit-- {
-				lowest = limit
+			if test.count < 0 {
+				require.Error(t, maxRecipients(t, 9)(t.Context(), p))
+				return
 			}
-			assert.Equal(t, test.lowest, lowest)
+			reaches, err := p.Recipients()
+			require.NoError(t, err)
+			assert.Equal(t, test.count, reaches.Count)
+			require.NoError(t, maxRecipients(t, max(1, test.count))(t.Context(), p))
+			if test.count > 1 {
+				require.Error(t, maxRecipients(t, test.count-1)(t.Context(), p))
+			}
 		})
 	}
 	p, err := email(func(*messaging.EmailBroadcastParams) {})()
 	require.NoError(t, err)
-	require.EqualError(t, messaging.MaxRecipients(1)(t.Context(), p), "MaxRecipients: 2 recipients exceed the limit of 1")
+	require.EqualError(t, maxRecipients(t, 1)(t.Context(), p), "WithMaxRecipients: 2 recipients exceed the limit of 1")
 }
 
 // Every way to send is refused in the same way, and nothing reaches the service.
@@ -293,12 +305,88 @@ func TestGuardsAreAskedInOrderAfterValidation(t *testing.T) {
 	assert.Contains(t, transport.Sent[1].Content, scripted.PersonalEmail)
 }
 
+func TestCheckAsksTheGuardsAndNothingElse(t *testing.T) {
+	var asked []string
+	ctx := context.WithValue(t.Context(), &asked, "the caller's")
+	guard := func(name string, result error) messaging.Option {
+		return messaging.WithGuard(func(got context.Context, p *messaging.Prepared) error {
+			assert.True(t, got == ctx, "it is the very context of the caller")
+			asked = append(asked, name+": "+p.Operation())
+			return result
+		})
+	}
+	errNo := errors.New("not today")
+	p, err := triggerFor("ada@example.com").Prepare()
+	require.NoError(t, err)
+	fails := func() { t.Error("Check must call the guards alone") }
+	check := func(guards ...messaging.Option) error {
+		client, err := messaging.NewClient("https://api.example.com", "", append(guards,
+			messaging.WithKeySource(func(context.Context) (string, error) { fails(); return "", errNo }),
+			messaging.WithRateLimiter(limiterFunc(func(context.Context) error { fails(); return nil })),
+			messaging.WithHooks(messaging.Hooks{CallStart: func(context.Context, messaging.CallInfo) context.Context { fails(); return nil }}),
+			messaging.WithHTTPClient(&http.Client{Transport: scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
+				fails()
+				return nil, errNo
+			})}))...)
+		require.NoError(t, err)
+		return client.Check(ctx, p)
+	}
+
+	require.NoError(t, check(guard("first", nil), guard("second", nil)))
+	assert.Equal(t, []string{"first: trigger event", "second: trigger event"}, asked)
+	asked = nil
+	err = check(guard("first", errNo), guard("second", nil))
+	require.ErrorIs(t, err, errNo)
+	require.EqualError(t, err, "trigger event: refused by a guard: not today; nothing was sent", "as Send says")
+	assert.Equal(t, messaging.NextFixRequest, messaging.NextStepOf(err))
+	assert.Equal(t, []string{"first: trigger event"}, asked)
+	require.NoError(t, check(), "without a guard, everything passes")
+}
+
+func TestCheckHasTheErrorsOfSend(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	client, _ := scripted.NewClient(t, nil, messaging.WithGuard(func(ctx context.Context, _ *messaging.Prepared) error { return ctx.Err() }))
+	p, err := triggerFor("ada@example.com").Prepare()
+	require.NoError(t, err)
+	for name, fail := range map[string]struct {
+		ctx context.Context
+		p   *messaging.Prepared
+	}{"a nil context": {nil, p}, "nil": {t.Context(), nil}, "zero": {t.Context(), new(messaging.Prepared)}, "a context that ended": {ended, p}} {
+		checked := client.Check(fail.ctx, fail.p)
+		_, sent := client.Send(fail.ctx, fail.p)
+		require.Error(t, checked, name)
+		require.EqualError(t, checked, sent.Error(), name)
+		assert.IsType(t, sent, checked, name)
+		assert.Equal(t, messaging.NextStepOf(sent), messaging.NextStepOf(checked), name)
+	}
+}
+
+func TestAGuardCannotChangeTheRecipientsOfTheNext(t *testing.T) {
+	vandal := func(_ context.Context, p *messaging.Prepared) error {
+		to, err := p.Recipients()
+		to.Emails[0], to.Everyone = "qa@acme.test", true
+		clear(p.Body())
+		return err
+	}
+	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
+		messaging.WithGuard(vandal), messaging.WithAllowOnly("ada@example.com"), messaging.WithMaxRecipients(1),
+		messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
+			to, err := p.Recipients()
+			assert.Equal(t, messaging.Recipients{Emails: []string{"ada@example.com"}, Count: 1}, to)
+			return err
+		}))
+	_, err := client.Events.Trigger(t.Context(), triggerFor("ada@example.com"))
+	require.NoError(t, err)
+	assert.Contains(t, transport.Sent[0].Content, "ada@example.com")
+}
+
 func TestGuardCannotChangeWhatTheNextOneIsAsked(t *testing.T) {
 	harmless, err := triggerFor("qa@acme.test").Prepare()
 	require.NoError(t, err)
 	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
 		messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error { *p = *harmless; return nil }),
-		messaging.WithGuard(messaging.AllowOnly("@acme.test")))
+		messaging.WithAllowOnly("@acme.test"))
 	var refused *messaging.GuardError
 	require.ErrorAs(t, scripted.TriggerEvent(t.Context(), client), &refused)
 	assert.Empty(t, transport.Sent)
@@ -335,7 +423,7 @@ func triggerOf(t *testing.T, payload string) *messaging.Prepared {
 }
 
 func TestAllowOnlyMatchesADomainIfTheLocalPartIsPlain(t *testing.T) {
-	guard := messaging.AllowOnly("@acme.test", "a&b@acme.test")
+	guard := allowOnly(t, "@acme.test", "a&b@acme.test")
 	locals := map[string]bool{
 		"qa": true, "q.a_b-c+d'e": true, "qa+order-4711": true, "kate+ADMIN": true, "+": true, "a&b": true, "A&B": true, // listed
 		strings.Repeat("x", 64): true,
@@ -365,16 +453,16 @@ func TestGuardsNameTheFirstField(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			require.EqualError(t, messaging.AllowOnly("@acme.test")(t.Context(), stored(t, test.operation, test.body)), "AllowOnly: "+test.want)
+			require.EqualError(t, allowOnly(t, "@acme.test")(t.Context(), stored(t, test.operation, test.body)), "WithAllowOnly: "+test.want)
 		})
 	}
-	require.EqualError(t, messaging.MaxRecipients(9)(t.Context(), stored(t, push, `{"recipients":{"type":"segment","segments":["s"]}}`)),
-		"MaxRecipients: recipients.0.segments.0 is not a known number of recipients")
+	require.EqualError(t, maxRecipients(t, 9)(t.Context(), stored(t, push, `{"recipients":{"type":"segment","segments":["s"]}}`)),
+		"WithMaxRecipients: recipients.0.segments.0 is not a known number of recipients")
 }
 
 // A service may ignore the case of a key.
 func TestGuardsReadAKeyThatNamesTheCustomerInAnyCase(t *testing.T) {
-	guard, one := messaging.AllowOnly("@acme.test"), messaging.MaxRecipients(1)
+	guard, one := allowOnly(t, "@acme.test"), maxRecipients(t, 1)
 	for _, key := range []string{"Email", "EMAIL", "eMail"} {
 		listed := triggerOf(t, `"email":"qa@acme.test","`+key+`":"qa@acme.test"`)
 		require.NoError(t, guard(t.Context(), listed), key)
@@ -406,7 +494,7 @@ func TestWithMaxRecipientsIsTheGuardMaxRecipients(t *testing.T) {
 	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)}, messaging.WithMaxRecipients(1))
 	_, err := client.Broadcasts.SendPush(t.Context(), pushFor(messaging.ToCustomers(
 		messaging.CustomerParams{CustomerID: "1"}, messaging.CustomerParams{CustomerID: "2"})))
-	require.ErrorContains(t, err, "refused by a guard: MaxRecipients: 2 recipients exceed the limit of 1")
+	require.ErrorContains(t, err, "refused by a guard: WithMaxRecipients: 2 recipients exceed the limit of 1")
 	assert.Empty(t, transport.Sent)
 	_, err = client.Events.Trigger(t.Context(), triggerFor("ada@example.com"))
 	require.NoError(t, err)
@@ -420,7 +508,7 @@ func TestWithAllowOnlyIsTheGuardAllowOnly(t *testing.T) {
 	_, err := client.Events.Trigger(t.Context(), triggerFor("ada@example.com"))
 	var refused *messaging.GuardError
 	require.ErrorAs(t, err, &refused)
-	require.EqualError(t, err, "trigger event: refused by a guard: AllowOnly: payload.email is not allowed; nothing was sent")
+	require.EqualError(t, err, "trigger event: refused by a guard: WithAllowOnly: payload.email is not allowed; nothing was sent")
 	assert.Empty(t, transport.Sent)
 	_, err = client.Events.Trigger(t.Context(), triggerFor("qa@acme.test"))
 	require.NoError(t, err)

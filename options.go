@@ -160,10 +160,11 @@ func WithLogger(logger *slog.Logger) Option {
 // WithGuard calls guard with every send, including those of [Client.Do], after the send is
 // validated and before anything is sent. If guard returns an error, the call ends with a
 // [*GuardError]. If the option is repeated, the guards are called in order, until one
-// returns an error. Reads are not guarded.
+// returns an error. Reads are not guarded. [Client.Check] asks the guards without sending.
 //
-// [WithAllowOnly] and [WithMaxRecipients] are the guards of this package.
-func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
+// [WithAllowOnly] and [WithMaxRecipients] are the guards of this package. To check
+// what they check in your own guard, read [Prepared.Recipients].
+func WithGuard(guard Guard) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if guard == nil {
 			p.Add("WithGuard", "must be given a guard, not nil")
@@ -172,9 +173,30 @@ func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
 	})
 }
 
-// WithAllowOnly is [WithGuard] with the guard that [AllowOnly] returns for patterns, except
-// that [NewClient] reports every invalid pattern. Without patterns, only sends that address
-// nobody pass.
+// WithAllowOnly refuses every send that could reach anyone not listed, so that a test system
+// cannot email anyone else. Without patterns, only sends that address nobody pass. A pattern
+// is
+//
+//   - "qa@acme.test", an email address,
+//   - "@acme.test", the addresses in a domain, but not in its subdomains,
+//   - "id:qa-7", the customer with that customer id,
+//   - "phone:+15550100", a phone number, or
+//   - "device:TOKEN", the device with that token.
+//
+// ASCII letters in addresses match regardless of case, and everything else must match
+// exactly: a domain and its punycode form are different domains. Everything that a send
+// names must be listed, even the address of a customer whose id is listed, since the service
+// may use each of them to reach or overwrite another customer.
+//
+// A domain pattern matches an address only if the part before the @ has 1 to 64 characters,
+// all of them ASCII letters, digits or one of . _ + ' -, and does not start with "-". List
+// any other address itself, such as "a&b@acme.test".
+//
+// The option refuses sends to segments, sends to all customers, and requests for which
+// [Prepared.Recipients] returns an error. A send that addresses nobody, such as the creation
+// of an event, passes.
+//
+// The [*GuardError] names the first field that is not allowed, and never quotes its value.
 func WithAllowOnly(patterns ...string) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		for i, pattern := range patterns {
@@ -182,18 +204,20 @@ func WithAllowOnly(patterns ...string) Option {
 				p.In("WithAllowOnly").Index(i).Add("", fmt.Sprintf("must be %s, not %q", patternForms, pattern))
 			}
 		}
-		c.guards = append(c.guards, AllowOnly(patterns...))
+		c.guards = append(c.guards, newAllowList(patterns).guard)
 	})
 }
 
-// WithMaxRecipients is [WithGuard] with the guard that [MaxRecipients] returns for n, except
-// that [NewClient] reports an n that is below 1.
+// WithMaxRecipients refuses a send to more than n recipients, as [Recipients].Count counts
+// them. It also refuses a send if the number of its recipients is unknown: a send to segments,
+// a send to all customers, an address that could be read as several, and a request for which
+// [Prepared.Recipients] returns an error.
 func WithMaxRecipients(n int) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if n < 1 {
 			p.Add("WithMaxRecipients", "must be given a positive number")
 		}
-		c.guards = append(c.guards, MaxRecipients(n))
+		c.guards = append(c.guards, maxRecipients(n))
 	})
 }
 
@@ -367,7 +391,7 @@ func (s requestSettings) changed(opts []RequestOption, p *arguments.Problems) re
 // pointer, since fmt does not follow a pointer within a struct that it prints.
 type core struct {
 	engine     exchange.Config
-	guards     []func(context.Context, *Prepared) error
+	guards     []Guard
 	hooks      []Hooks
 	callInfo   CallInfo // of every call, for hooks
 	perRequest requestSettings

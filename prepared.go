@@ -8,8 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/messaging-go/messaging/internal/service"
@@ -29,15 +31,21 @@ type Prepared struct {
 	hidden **encodedSend
 }
 
+// encodedSend is a request. It never changes, so that any number of Prepared can share it.
 type encodedSend struct {
 	operation *service.Operation
 	body      []byte // nil if there is none
+
+	once   sync.Once // for the following fields
+	fields []field
+	err    error
 }
 
 func newPrepared(op *service.Operation, body []byte) *Prepared {
-	request := &encodedSend{op, body}
-	return &Prepared{&request}
+	return (&encodedSend{operation: op, body: body}).prepared()
 }
+
+func (e *encodedSend) prepared() *Prepared { return &Prepared{&e} }
 
 // Operation returns the name of the operation, such as "trigger event". For a request of
 // [Client.Do], which only a guard sees, it is [Request.Operation]. That name does not prove what
@@ -58,12 +66,30 @@ func (p *Prepared) Body() []byte {
 func (p *Prepared) isZero() bool { return p == nil || p.hidden == nil }
 
 // encoded returns the zero request for a nil or zero Prepared.
-func (p *Prepared) encoded() encodedSend {
+func (p *Prepared) encoded() *encodedSend {
 	if p.isZero() {
-		return encodedSend{operation: new(service.Operation)}
+		return &encodedSend{operation: new(service.Operation)}
 	}
-	return **p.hidden
+	return *p.hidden
 }
+
+// sendable returns the request with its declaration, or why [Client.Send] cannot send it.
+func (p *Prepared) sendable() (request *encodedSend, known *preparable, problem string) {
+	request = p.encoded()
+	known = preparables[request.operation]
+	switch {
+	case p.isZero():
+		problem = "must not be nil or zero: use a Prepare method"
+	case known == nil:
+		problem = "must come from a Prepare method, not from Client.Do"
+	default:
+		return request, known, ""
+	}
+	return &encodedSend{operation: sendPrepared}, new(preparable), problem
+}
+
+// sendPrepared names a Send with an invalid argument in its error.
+var sendPrepared = &service.Operation{Name: "send prepared request", Method: http.MethodPost, Custom: true}
 
 var (
 	errNoJSON      = errors.New("messaging: a Prepared has no JSON form: store Operation() and Body(), and read them with ParsePrepared")
@@ -114,33 +140,38 @@ type Recipients struct {
 	Everyone bool
 	// Segments are the ids of segments. The number of their customers is unknown.
 	Segments []string
-	// Customers is the number of customer objects.
-	Customers int
-	// CustomerIDs, Emails and Phones hold those of all customers, in order. Emails also
-	// holds the addresses in email, cc and bcc, but not the address of the sender or the
-	// addresses in reply_to.
-	CustomerIDs, Emails, Phones []string
-	// Devices is the number of devices of all customers.
-	Devices int
+	// CustomerCount is the number of customer objects.
+	CustomerCount int
+	// CustomerIDs, Emails, Phones and DeviceTokens hold those of all customers, in order.
+	// Emails also holds the addresses in email, cc and bcc, but not the address of the sender
+	// or the addresses in reply_to.
+	CustomerIDs, Emails, Phones, DeviceTokens []string
+	// Count is the number that [WithMaxRecipients] compares with its limit: the customers, and
+	// the addresses that no customer has. Two customers are one if both their ids and their
+	// addresses are equal. The case of ASCII letters in an address does not matter. Phone
+	// numbers and devices do not count, and neither do Everyone and Segments.
+	Count int
 }
 
 // Recipients returns whom the request addresses. The creation of an event addresses nobody.
 // There is an error for a request of [Client.Do], and for a body that does not fit its
-// operation, such as one that has an unknown member or addresses nobody. So a guard that
-// returns the error lets nothing through that cannot be read.
+// operation, such as one that has an unknown member, names somebody by anything but a string,
+// or addresses nobody. So a guard that returns the error lets nothing through that cannot be
+// read.
 //
 // The service may ignore the case of a key. So a key in the payload of a trigger that equals
 // "email" or "customer" under [strings.EqualFold] is read as that. Any other key is a
 // parameter of the event, even "customer.email".
 func (p *Prepared) Recipients() (Recipients, error) {
-	var found Recipients
-	err := p.encoded().read(func(f field) error {
-		found.add(f)
-		return nil
-	})
+	fields, err := p.encoded().addressed()
 	if err != nil {
 		return Recipients{}, fmt.Errorf("messaging: %w", err)
 	}
+	var found Recipients
+	for _, f := range fields {
+		found.add(f)
+	}
+	found.Count = count(fields)
 	return found, nil
 }
 
@@ -151,7 +182,7 @@ func (r *Recipients) add(f field) {
 	case segment:
 		r.Segments = append(r.Segments, f.text)
 	case customer:
-		r.Customers++
+		r.CustomerCount++
 	case customerID:
 		r.CustomerIDs = append(r.CustomerIDs, f.text)
 	case email:
@@ -159,11 +190,11 @@ func (r *Recipients) add(f field) {
 	case phone:
 		r.Phones = append(r.Phones, f.text)
 	case device:
-		r.Devices++
+		r.DeviceTokens = append(r.DeviceTokens, f.text)
 	}
 }
 
-// field is a part of a body that matters to guards.
+// field is a part of a body that names somebody.
 type field struct {
 	kind       fieldKind
 	text       string // "" for everyone and customer
@@ -201,17 +232,39 @@ func declareSend(op *service.Operation, p preparable) struct{} {
 
 var errUnmodelled = errors.New("cannot tell who would receive this request")
 
+// addressed returns the fields of the body, in order. They are read once, for all guards. If
+// the body cannot be understood, the error is errUnmodelled.
+func (e *encodedSend) addressed() ([]field, error) {
+	e.once.Do(func() {
+		e.err = e.read(func(f field) error {
+			e.fields = append(e.fields, f)
+			return nil
+		})
+	})
+	return e.fields, e.err
+}
+
+// objection returns a problem with the n-th field, with the path of the field. To find the
+// path, it reads the body again.
+func (e *encodedSend) objection(n int, problem error) error {
+	return e.read(func(field) error {
+		if n--; n < 0 {
+			return problem
+		}
+		return nil
+	})
+}
+
 // read calls visit with each field of the body, in order. If visit returns an error, read
-// ends and returns it with the path of the field. If the body cannot be understood, read
-// returns errUnmodelled.
-func (p encodedSend) read(visit func(field) error) error {
-	known := preparables[p.operation]
+// ends and returns it with the path of the field.
+func (e *encodedSend) read(visit func(field) error) error {
+	known := preparables[e.operation]
 	if known == nil {
 		return errUnmodelled
 	}
 	r := fieldReader{Reader: wire.NewReader(), visit: visit}
 	defer r.Free()
-	r.Reset(p.body)
+	r.Reset(e.body)
 	err := r.object(known.members)
 	switch {
 	case r.stopped:
@@ -408,10 +461,13 @@ func (r *fieldReader) devices() error {
 	return err
 }
 
-// identity returns a function that reads a string that identifies somebody, so it must not
-// be empty.
+// identity returns a function that reads a member that identifies somebody. It must be a
+// string, since nobody knows how the service reads a number, and it must not be empty.
 func identity(f field) func(*fieldReader) error {
 	return func(r *fieldReader) error {
+		if r.Kind() != wire.String {
+			return errNobody
+		}
 		f := f
 		err := r.String(&f.text)
 		switch {

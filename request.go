@@ -117,9 +117,7 @@ type call struct {
 // transport, a guard, or the MarshalJSON of a value.
 func (c *core) begin(ctx context.Context, op *service.Operation, opts []RequestOption) *call {
 	r := &call{core: c, start: time.Now()}
-	if ctx == nil {
-		r.problems.Add("ctx", "must not be nil")
-	}
+	checkContext(ctx, &r.problems)
 	r.settings = c.perRequest.with(opts, &r.problems)
 	x, s := &r.exchange, &r.settings
 	x.Config, x.Operation, x.Context = &c.engine, op, ctx
@@ -131,12 +129,18 @@ func (c *core) begin(ctx context.Context, op *service.Operation, opts []RequestO
 	return r
 }
 
+func checkContext(ctx context.Context, p *arguments.Problems) {
+	if ctx == nil {
+		p.Add("ctx", "must not be nil")
+	}
+}
+
 // perform sends the request, unless an argument is invalid or a guard refuses it.
 func (c *call) perform() (*Response, error) {
 	op := c.exchange.Operation
 	err := validationError(op.Name, &c.problems, NextFixRequest)
 	if err == nil {
-		err = c.askGuards()
+		err = c.core.askGuards(c.exchange.Context, op, c.exchange.Body)
 	}
 	if err == nil {
 		c.outcome = c.exchange.Send()
@@ -151,37 +155,28 @@ func (c *call) perform() (*Response, error) {
 		Attempts: o.Attempts, Duration: time.Since(c.start)}, nil
 }
 
-// askGuards calls the guards of the client with a send.
-func (c *call) askGuards() error {
-	op := c.exchange.Operation
-	if len(c.core.guards) == 0 || op.IsRead() {
+// askGuards calls the guards with a send.
+func (c *core) askGuards(ctx context.Context, op *service.Operation, body []byte) error {
+	if len(c.guards) == 0 || op.IsRead() {
 		return nil
 	}
-	for _, guard := range c.core.guards {
-		p := newPrepared(op, c.exchange.Body) // one for each guard, which can change it
-		if err := guard(c.exchange.Context, p); err != nil {
-			return &GuardError{Operation: op.Name, Err: err, Step: c.stepAfterRefusal(err)}
+	request := &encodedSend{operation: op, body: body}
+	for _, guard := range c.guards {
+		// A guard can change the Prepared that it is given, but not the request.
+		if err := guard(ctx, request.prepared()); err != nil {
+			step := NextFixRequest
+			if hasEnded(ctx, err) {
+				step = NextRetry
+			}
+			return &GuardError{Operation: op.Name, Err: err, Step: step}
 		}
 	}
 	return nil
 }
 
-// stepAfterRefusal returns the step after a guard has returned err.
-func (c *call) stepAfterRefusal(err error) NextStep {
-	switch {
-	case c.hasEnded(err):
-		return NextRetry
-	case errors.As(err, new(patternError)):
-		return NextFixSetup
-	default:
-		return NextFixRequest
-	}
-}
-
 // hasEnded reports whether err is the error of the context, or its cause, which net/http
 // returns in its place.
-func (c *call) hasEnded(err error) bool {
-	ctx := c.exchange.Context
+func hasEnded(ctx context.Context, err error) bool {
 	ended, cause := ctx.Err(), context.Cause(ctx)
 	return ended != nil && (errors.Is(err, ended) || reflect.ValueOf(cause).Comparable() && errors.Is(err, cause))
 }
@@ -211,7 +206,7 @@ func (c *call) errorType() string {
 	case *ValidationError:
 		return exchange.ReasonValidation
 	case *GuardError:
-		if c.hasEnded(err) {
+		if hasEnded(c.exchange.Context, err) {
 			return exchange.ContextReason(c.exchange.Context.Err())
 		}
 		return exchange.ReasonGuard

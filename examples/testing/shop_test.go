@@ -78,7 +78,7 @@ func TestShopSetsAsideAnOrderThatAGuardRefuses(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	shop, err := open(t.Context(), service.Client())
 	require.NoError(t, err)
-	shop.Client = service.Client(messaging.WithGuard(messaging.AllowOnly("@acme.test")))
+	shop.Client = service.Client(messaging.WithAllowOnly("@acme.test"))
 
 	require.Error(t, shop.Tell(t.Context(), order))
 

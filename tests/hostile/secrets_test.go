@@ -68,13 +68,13 @@ func sendingPrepared(request scripted.Request) scripted.Call {
 }
 
 func TestSecretsSearchCoversEveryCall(t *testing.T) {
-	printers := []string{"Format", "LogValue"} // searched by themselves
+	others := []string{"Format", "LogValue", "Check"} // searched by themselves, or receiving nothing
 	searched := slices.Sorted(maps.Keys(callsWithSecrets))
 	requireSearched := func(service reflect.Type) {
 		for method := range service.Methods() {
 			name := service.Elem().Name() + "." + method.Name
 			found := slices.ContainsFunc(searched, func(call string) bool { return call == name || strings.HasPrefix(call, name+" ") })
-			assert.True(t, found || slices.Contains(printers, method.Name), "add %s to its operation in internal/kit/scripted/operations.go", name)
+			assert.True(t, found || slices.Contains(others, method.Name), "add %s to its operation in internal/kit/scripted/operations.go", name)
 		}
 	}
 	client := reflect.TypeFor[*messaging.Client]()

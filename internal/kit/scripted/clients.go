@@ -2,6 +2,8 @@ package scripted
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -78,4 +80,17 @@ func NewLogger() (*slog.Logger, *bytes.Buffer) {
 func RunInBubble(t *testing.T, name string, test func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// GuardOf returns the guard that an option adds to a client, with the errors of the guard itself.
+func GuardOf(tb testing.TB, option messaging.Option) messaging.Guard {
+	tb.Helper()
+	client, _ := NewClient(tb, nil, option)
+	return func(ctx context.Context, p *messaging.Prepared) error {
+		err := client.Check(ctx, p)
+		if refused, ok := errors.AsType[*messaging.GuardError](err); ok {
+			return refused.Err
+		}
+		return err
+	}
 }

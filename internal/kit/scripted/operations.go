@@ -117,10 +117,11 @@ func someone() messaging.Audience {
 	return messaging.ToEach(messaging.ToCustomers(spare(customer())...), messaging.ToSegments(spare(Canary)...))
 }
 
-// reaches is whom a request reaches: the customer of someone, segments and addresses.
+// reaches is whom a request reaches: the customer of someone, segments and addresses, one of
+// which is that of the customer.
 func reaches(segments []string, addresses ...string) messaging.Recipients {
-	return messaging.Recipients{Segments: segments, Customers: 1, CustomerIDs: []string{Canary}, Emails: addresses,
-		Phones: []string{"+" + Canary}, Devices: 1}
+	return messaging.Recipients{Segments: segments, CustomerCount: 1, CustomerIDs: []string{Canary}, Emails: addresses,
+		Phones: []string{"+" + Canary}, DeviceTokens: []string{Canary}, Count: len(addresses)}
 }
 
 var anInstant = time.Date(2031, 3, 4, 5, 6, 7, 8, time.FixedZone("one hour east", 60*60))

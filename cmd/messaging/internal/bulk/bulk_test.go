@@ -136,7 +136,9 @@ func TestAPlanCountsWhatItWouldDo(t *testing.T) {
 
 func TestAGuardRefusesRowsBeforeTheyAreImported(t *testing.T) {
 	file := fileOf("a.csv", "email,order\na@example.com,1\na@acme.test,1\n", nil, "")
-	file.Guard = messaging.AllowOnly("@acme.test")
+	client, err := messaging.NewClient("http://127.0.0.1", "a-key-of-the-tests", messaging.WithAllowOnly("@acme.test"))
+	require.NoError(t, err)
+	file.Check = client.Check
 	found := bodies(t, file)
 	assert.Contains(t, found[0], "line 2: is refused: ")
 	assert.NotContains(t, found[0], "a@example.com")

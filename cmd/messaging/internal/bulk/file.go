@@ -3,6 +3,7 @@ package bulk
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"iter"
 	"strings"
@@ -21,8 +22,8 @@ type File struct {
 	// Content must not change.
 	Content io.ReadSeeker
 	Mapper  *Mapper
-	// Guard refuses a row, as the client would refuse to send it. It can be nil.
-	Guard func(context.Context, *messaging.Prepared) error
+	// Check refuses a row, as the client would refuse to send it. It can be nil.
+	Check func(context.Context, *messaging.Prepared) error
 	// Lookup finds out what the outbox has already. It is nil for a new outbox.
 	Lookup Lookup
 }
@@ -75,16 +76,17 @@ func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 	}
 }
 
-// refusal returns the problem with a row that the guard refuses.
+// refusal returns the problem with a row that a guard refuses.
 func (f *File) refusal(ctx context.Context, row rows.Row, item outbox.Item) error {
-	if f.Guard == nil {
+	if f.Check == nil {
 		return nil
 	}
-	if err := f.Guard(ctx, item.Prepared); err != nil {
-		_, why, _ := strings.Cut(err.Error(), ": ") // after the name of the guard
+	err := f.Check(ctx, item.Prepared)
+	if refused, ok := errors.AsType[*messaging.GuardError](err); ok {
+		_, why, _ := strings.Cut(refused.Err.Error(), ": ") // after the name of the guard
 		return &rows.Problem{Line: row.Line, Text: "is refused: " + why}
 	}
-	return nil
+	return err
 }
 
 // Import adds the rows of a file to an outbox, without the bad ones, and counts those that it has added and those that were there,

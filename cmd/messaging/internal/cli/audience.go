@@ -113,7 +113,7 @@ func (f *audienceFlags) guard(cmd *cobra.Command, s *settings, a *audience, serv
 	for _, address := range to.Emails {
 		others[strings.ToLower(address)] = true
 	}
-	total, all := to.Customers, ""
+	total, all := to.CustomerCount, ""
 	if f.everyone {
 		if total, err = s.countCustomers(cmd.Context(), service); err != nil {
 			return err

@@ -159,18 +159,19 @@ func checkAllowed(ctx context.Context, service *profile.Service, prepared *messa
 	if service.Allow == nil {
 		return nil
 	}
-	err := messaging.AllowOnly(service.Allow...)(ctx, prepared)
-	if err == nil {
-		return nil
+	err := service.Client.Check(ctx, prepared)
+	refused, ok := errors.AsType[*messaging.GuardError](err)
+	if !ok {
+		return err
 	}
-	_, why, _ := strings.Cut(err.Error(), ": ")
+	_, why, _ := strings.Cut(refused.Err.Error(), ": ") // after the name of the guard
 	field, rest, _ := strings.Cut(why, " ")
 	why = flagOf(field, flags) + " " + rest
 	if uncheckable != "" {
 		why = uncheckable + " cannot be checked: pass --to-customers"
 	}
 	return &wordedError{fmt.Sprintf("the profile %q allows only %s; %s; nothing was sent", service.Name,
-		strings.Join(service.Allow, ", "), why), &messaging.GuardError{Operation: prepared.Operation(), Err: err}}
+		strings.Join(service.Allow, ", "), why), refused}
 }
 
 // checkLimit returns an error if there are more recipients than the limit. hint says how to raise it.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/bulk"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
@@ -93,9 +92,7 @@ func (flags *importFlags) run(cmd *cobra.Command) (err error) {
 	if flags.service, err = flags.account(ctx); err != nil {
 		return err
 	}
-	if flags.service.Allow != nil {
-		flags.file.Guard = messaging.AllowOnly(flags.service.Allow...)
-	}
+	flags.file.Check = flags.service.Client.Check
 	err = flags.openExisting(ctx)
 	if flags.existing != nil {
 		defer flags.existing.ledger.Close()

@@ -51,7 +51,7 @@ type Service struct {
 	KeySource string `json:"key_source"`
 	// MaxRecipients is the limit of a send.
 	MaxRecipients int `json:"max_recipients"`
-	// Allow lists the recipients that are allowed, for [messaging.AllowOnly]. nil allows
+	// Allow lists the recipients that are allowed, for [messaging.WithAllowOnly]. nil allows
 	// everyone.
 	Allow []string `json:"allow"`
 	// Rate limits the requests a second; 0 means no limit.
