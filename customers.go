@@ -40,7 +40,7 @@ func (s *CustomersService) All(ctx context.Context, p CustomerListParams, opts .
 }
 
 func (s *CustomersService) list(p CustomerListParams, opts []RequestOption) list[Customer, *Customer] {
-	query := listQuery{PerPage: p.PerPage, Cursor: p.Cursor, CustomerIDs: p.CustomerIDs, Emails: p.Emails}
+	query := listQuery{PerPage: p.PerPage, Cursor: p.Cursor, CustomerIDs: p.CustomerIDs.values, Emails: p.Emails.values}
 	return list[Customer, *Customer]{s.core, service.ListCustomers, query, opts}
 }
 
@@ -101,12 +101,12 @@ type CustomerListParams struct {
 	// Cursor is where to start: a cursor from a [Page], [PageMeta] or [PageError], or ""
 	// for the beginning.
 	Cursor string
-	// CustomerIDs and Emails restrict the list to these customers. A filter that is empty
-	// but not nil, an empty element, and an element with a comma or with white space at
-	// either end are invalid, and so is an email with a control character or white space: they
-	// would select all customers, or customers you did not name.
-	// A filter that is too long for a URL is invalid too; split it with [slices.Chunk].
-	CustomerIDs, Emails []string
+	// CustomerIDs and Emails restrict the list to these customers. [Only] of nothing, an empty
+	// value, and a value with a comma or with white space at either end are invalid, and so is
+	// an email with a control character or white space: they would select all customers, or
+	// customers you did not name. A filter that is too long for a URL is invalid too; split it
+	// with [slices.Chunk].
+	CustomerIDs, Emails Filter
 }
 
 // Customer is a customer as the service lists it.

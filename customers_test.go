@@ -92,33 +92,33 @@ func listingCustomers(p messaging.CustomerListParams) scripted.Call {
 
 func TestValidationRefusesAFilterThatSelectsOthers(t *testing.T) {
 	type params = messaging.CustomerListParams
-	const everybody = "must not be empty, which would select all customers: use nil for no filter"
+	const everybody = "must have at least one value, since the service would select all customers without one"
 	const blank = "must not begin or end with white space, which the service may remove"
 	const two = "must not contain a comma: the service would read two values"
 	requireAlwaysInvalid(t, []invalidCall{
 		{"an empty list of ids selects everybody",
-			listingCustomers(params{CustomerIDs: []string{}}), []string{"customer_ids " + everybody}},
+			listingCustomers(params{CustomerIDs: messaging.Only()}), []string{"customer_ids " + everybody}},
 		{"an empty list of addresses selects everybody",
-			listingCustomers(params{Emails: []string{}}), []string{"emails " + everybody}},
+			listingCustomers(params{Emails: messaging.Only()}), []string{"emails " + everybody}},
 		{"an empty id selects nobody knows whom",
-			listingCustomers(params{CustomerIDs: []string{"1", ""}}), []string{"customer_ids.1 is required"}},
+			listingCustomers(params{CustomerIDs: messaging.Only("1", "")}), []string{"customer_ids.1 is required"}},
 		{"an empty address selects nobody knows whom",
-			listingCustomers(params{Emails: []string{"", "jane@example.com"}}), []string{"emails.0 is required"}},
+			listingCustomers(params{Emails: messaging.Only("", "jane@example.com")}), []string{"emails.0 is required"}},
 		{"a comma splits an id",
-			listingCustomers(params{CustomerIDs: []string{"1", "canary,2"}}), []string{"customer_ids.1 " + two}},
+			listingCustomers(params{CustomerIDs: messaging.Only("1", "canary,2")}), []string{"customer_ids.1 " + two}},
 		{"a comma splits an address",
-			listingCustomers(params{Emails: []string{"canary,jane@example.com"}}), []string{"emails.0 " + two}},
+			listingCustomers(params{Emails: messaging.Only("canary,jane@example.com")}), []string{"emails.0 " + two}},
 		{"an id that is not UTF-8 would arrive as another",
-			listingCustomers(params{CustomerIDs: []string{notUTF8}}), []string{"customer_ids.0 must be valid UTF-8"}},
+			listingCustomers(params{CustomerIDs: messaging.Only(notUTF8)}), []string{"customer_ids.0 must be valid UTF-8"}},
 		{"an address that is not UTF-8 would arrive as another",
-			listingCustomers(params{Emails: []string{notUTF8}}), []string{"emails.0 must be valid UTF-8"}},
+			listingCustomers(params{Emails: messaging.Only(notUTF8)}), []string{"emails.0 must be valid UTF-8"}},
 		{"a blank after an id", gettingCustomer("canary "), []string{"customerID " + blank}},
 		{"a tab before an id", gettingCustomer("\tcanary"), []string{"customerID " + blank}},
 		{"a blank alone", gettingCustomer(" "), []string{"customerID " + blank}},
 		{"a cursor that is not UTF-8 would arrive as another",
 			listingCustomers(params{Cursor: notUTF8}), []string{"cursor must be valid UTF-8"}},
 		{"everything that is wrong is reported at once, and by element",
-			listingCustomers(params{Cursor: notUTF8, CustomerIDs: []string{}, Emails: []string{"", notUTF8 + ","}}),
+			listingCustomers(params{Cursor: notUTF8, CustomerIDs: messaging.Only(), Emails: messaging.Only("", notUTF8+",")}),
 			[]string{"cursor must be valid UTF-8", "customer_ids " + everybody,
 				"emails.0 is required", "emails.1 must be valid UTF-8, " + two}},
 		{"nobody is looked up by an empty id",
@@ -140,7 +140,7 @@ func TestLookupRefusesAnAddressThatWouldBeMisread(t *testing.T) {
 		for _, opts := range [][]messaging.RequestOption{nil, {messaging.WithoutValidation()}} {
 			err := gettingCustomerByEmail(address)(t.Context(), g.Client, opts...)
 			scripted.RequireProblems(t, err, "email must not contain white space or a control character")
-			err = listingCustomers(messaging.CustomerListParams{Emails: []string{address}})(t.Context(), g.Client, opts...)
+			err = listingCustomers(messaging.CustomerListParams{Emails: messaging.Only(address)})(t.Context(), g.Client, opts...)
 			scripted.RequireProblems(t, err, "emails.0 must not contain white space or a control character")
 		}
 	}
@@ -177,27 +177,26 @@ func gettingCustomerByEmail(email string) scripted.Call {
 func TestValidationRefusesAFilterTooLongForAURL(t *testing.T) {
 	type params = messaging.CustomerListParams
 	const tooLong = " makes the query longer than 6000 bytes: ask for fewer at a time, see slices.Chunk"
-	long := []string{strings.Repeat(canary, 1000)}
-	longer := []string{strings.Repeat(canary, 1100)}
+	long, longer := strings.Repeat(canary, 1000), messaging.Only(strings.Repeat(canary, 1100))
 	requireAlwaysInvalid(t, []invalidCall{
-		{"by its ids", listingCustomers(params{CustomerIDs: long}), []string{"customer_ids" + tooLong}},
-		{"by its addresses", listingCustomers(params{Emails: long}), []string{"emails" + tooLong}},
-		{"by its ids more than by its addresses", listingCustomers(params{CustomerIDs: longer, Emails: long}),
+		{"by its ids", listingCustomers(params{CustomerIDs: messaging.Only(long)}), []string{"customer_ids" + tooLong}},
+		{"by its addresses", listingCustomers(params{Emails: messaging.Only(long)}), []string{"emails" + tooLong}},
+		{"by its ids more than by its addresses", listingCustomers(params{CustomerIDs: longer, Emails: messaging.Only(long)}),
 			[]string{"customer_ids" + tooLong}},
-		{"by its addresses more than by its ids", listingCustomers(params{CustomerIDs: long, Emails: longer}), []string{"emails" + tooLong}},
-		{"by one byte", listingCustomers(params{CustomerIDs: []string{strings.Repeat("1", 6001-len("customer_ids="))}}),
+		{"by its addresses more than by its ids", listingCustomers(params{CustomerIDs: messaging.Only(long), Emails: longer}), []string{"emails" + tooLong}},
+		{"by one byte", listingCustomers(params{CustomerIDs: messaging.Only(strings.Repeat("1", 6001-len("customer_ids=")))}),
 			[]string{"customer_ids" + tooLong}},
-		{"by the id of one customer", gettingCustomer(long[0]), []string{"customerID makes the query longer than 6000 bytes"}},
-		{"by the address of one customer", gettingCustomerByEmail(long[0] + "@example.com"),
+		{"by the id of one customer", gettingCustomer(long), []string{"customerID makes the query longer than 6000 bytes"}},
+		{"by the address of one customer", gettingCustomerByEmail(long + "@example.com"),
 			[]string{"email makes the query longer than 6000 bytes"}},
-		{"by what escaping adds to it", listingCustomers(params{Emails: []string{strings.Repeat("@", 2100)}}), []string{"emails" + tooLong}},
+		{"by what escaping adds to it", listingCustomers(params{Emails: messaging.Only(strings.Repeat("@", 2100))}), []string{"emails" + tooLong}},
 	})
 }
 
 func TestValidationPassesALongQueryWithoutFilters(t *testing.T) {
 	g := scripted.NewGate(t)
 	atTheLimit := strings.Repeat("1", 6000-len("customer_ids="))
-	require.Equal(t, 6000, len(g.RequireSent(t, listingCustomers(messaging.CustomerListParams{CustomerIDs: []string{atTheLimit}}))))
+	require.Equal(t, 6000, len(g.RequireSent(t, listingCustomers(messaging.CustomerListParams{CustomerIDs: messaging.Only(atTheLimit)}))))
 	longCursor := strings.Repeat("c", 7000)
 	assert.Equal(t, "cursor="+longCursor, g.RequireSent(t, listingCustomers(messaging.CustomerListParams{Cursor: longCursor})))
 }

@@ -286,11 +286,11 @@ func textsOfLists() []textCause {
 	return []textCause{
 		customers("a negative page size", messaging.CustomerListParams{PerPage: -1}),
 		customers("a cursor that is not UTF-8", messaging.CustomerListParams{Cursor: "\xff"}),
-		customers("a filter of nobody", messaging.CustomerListParams{Emails: []string{}}),
-		customers("a filter of an empty id", messaging.CustomerListParams{CustomerIDs: []string{""}}),
-		customers("a filter with a comma", messaging.CustomerListParams{CustomerIDs: []string{"1,2"}}),
-		customers("a filter with a blank at its end", messaging.CustomerListParams{CustomerIDs: []string{"1 "}}),
-		customers("a filter that is too long", messaging.CustomerListParams{Emails: slices.Repeat([]string{"ada@example.com"}, 1000)}),
+		customers("a filter of nobody", messaging.CustomerListParams{Emails: messaging.Only()}),
+		customers("a filter of an empty id", messaging.CustomerListParams{CustomerIDs: messaging.Only("")}),
+		customers("a filter with a comma", messaging.CustomerListParams{CustomerIDs: messaging.Only("1,2")}),
+		customers("a filter with a blank at its end", messaging.CustomerListParams{CustomerIDs: messaging.Only("1 ")}),
+		customers("a filter that is too long", messaging.CustomerListParams{Emails: messaging.Only(slices.Repeat([]string{"ada@example.com"}, 1000)...)}),
 		{"an invalid page of a range", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 			_, err := messaging.Collect(c.Events.All(ctx, messaging.EventListParams{PerPage: -1}, opts...))
 			return err

@@ -120,7 +120,7 @@ func (q *listQuery) string() string {
 
 func (q *listQuery) checkFilter(p *arguments.Problems, field string, values []string) {
 	if values != nil && len(values) == 0 {
-		p.Add(field, "must not be empty, which would select all customers: use nil for no filter")
+		p.Add(field, "must have at least one value, since the service would select all customers without one")
 	}
 	for i, value := range values {
 		at := p.In(field).Index(i)
@@ -177,7 +177,7 @@ func (l list[T, M]) fetch(ctx context.Context, cursor string, buffer []T, guard 
 	defer call.finish()
 	query := l.query
 	query.Cursor = cursor
-	rows := &pageReader[T, M]{perPage: query.PerPage, items: buffer[:0]}
+	rows := &pageReader[T, M]{perPage: query.PerPage, resumed: cursor != "", items: buffer[:0]}
 	call.exchange.Rows = rows
 	call.exchange.Query = query.encode(!call.settings.withoutValidation, &call.problems)
 	response, err := call.perform()
@@ -193,9 +193,11 @@ func (l list[T, M]) fetch(ctx context.Context, cursor string, buffer []T, guard 
 // "data" with "meta" next to it, or both within an outer "data".
 type pageReader[T any, M model[T]] struct {
 	perPage      int
+	resumed      bool // the request had a cursor, so the response must say whether a page follows
 	items        []T
 	skipRows     bool
-	outer, inner *PageMeta
+	hasNullRows  bool
+	outer, inner *metaReader
 }
 
 // maxRows is the largest number of rows in a page. If more than half as many rows were
@@ -229,6 +231,7 @@ func (p *pageReader[T, M]) ReadData(r *wire.Reader) error {
 
 func (p *pageReader[T, M]) readRows(r *wire.Reader) error {
 	if null, err := r.Null(); null {
+		p.hasNullRows = true
 		return err
 	}
 	if p.skipRows {
@@ -261,23 +264,33 @@ func (p *pageReader[T, M]) ReadMeta(r *wire.Reader) error { return readMeta(r, &
 
 func (p *pageReader[T, M]) WithoutRows() { *p = pageReader[T, M]{perPage: p.perPage, skipRows: true} }
 
+// Finish returns an error if the list would end here without the service having said so.
 func (p *pageReader[T, M]) Finish() error {
-	if p.outer != nil && p.inner != nil && *p.outer != *p.inner {
+	switch meta := cmp.Or(p.outer, p.inner); {
+	case p.metasDiffer():
 		return wire.At("meta", errMetasDiffer)
+	case p.resumed && (meta == nil || !meta.saysNext && meta.meta.NextPageCursor == ""):
+		return wire.At("meta", errNoPosition)
+	case p.hasNullRows && (p.resumed || meta != nil && meta.meta.HasNextPage):
+		return wire.At("data", errNullRows)
 	}
 	return nil
 }
 
+func (p *pageReader[T, M]) metasDiffer() bool {
+	return p.outer != nil && p.inner != nil && p.outer.meta != p.inner.meta
+}
+
 func (p *pageReader[T, M]) meta() PageMeta {
-	if meta := cmp.Or(p.outer, p.inner); meta != nil && p.Finish() == nil {
-		return *meta
+	if meta := cmp.Or(p.outer, p.inner); meta != nil && !p.metasDiffer() {
+		return meta.meta
 	}
 	return PageMeta{}
 }
 
 // readMeta reads a meta object. A null counts as no meta, and so does an empty array, which
 // some servers write for an empty object.
-func readMeta(r *wire.Reader, into **PageMeta) error {
+func readMeta(r *wire.Reader, into **metaReader) error {
 	if *into != nil {
 		return wire.ErrDuplicate
 	}
@@ -292,13 +305,15 @@ func readMeta(r *wire.Reader, into **PageMeta) error {
 	if !m.saysNext {
 		m.meta.HasNextPage = m.meta.NextPageCursor != ""
 	}
-	*into = &m.meta
+	*into = m
 	return err
 }
 
 var (
 	errMetasDiffer   = errors.New("is duplicated, and the copies differ")
 	errElementOfMeta = errors.New("is an element of what must be an object")
+	errNoPosition    = errors.New("has neither has_next_page nor next_page_cursor, so the list may go on")
+	errNullRows      = errors.New("is null, and the list goes on")
 )
 
 // metaReader reads the members of a meta object.

@@ -721,7 +721,7 @@ func TestPagesRepeatFiltersAndPageSize(t *testing.T) {
 		served.ServeHTTP(w, r)
 	}))
 	_, err := messaging.Collect(client.Customers.All(t.Context(), messaging.CustomerListParams{
-		PerPage: 2, CustomerIDs: []string{"7", "8"}, Emails: []string{"ada+1@example.com"}}))
+		PerPage: 2, CustomerIDs: messaging.Only("7", "8"), Emails: messaging.Only("ada+1@example.com")}))
 	require.NoError(t, err)
 	const filters = "customer_ids=7%2C8&emails=ada%2B1%40example.com&per_page=2"
 	assert.Equal(t, filters, <-asked)
@@ -939,8 +939,8 @@ func TestPagesFiltersPassForEveryPage(t *testing.T) {
 	longest := strings.Repeat("1", 6000-len("customer_ids="))
 	client, transport := scripted.NewClient(t,
 		[]scripted.Scene{scripted.Responds(200, pageWithNext(strings.Repeat("c", 500))), scripted.Responds(200, pageWithNext("d")),
-			scripted.Responds(200, `{"success":true,"data":[]}`)})
-	params := messaging.CustomerListParams{PerPage: 100, CustomerIDs: []string{longest}}
+			scripted.Responds(200, `{"success":true,"data":[],"meta":{"has_next_page":false}}`)})
+	params := messaging.CustomerListParams{PerPage: 100, CustomerIDs: messaging.Only(longest)}
 	customers, err := messaging.Collect(client.Customers.All(t.Context(), params))
 	require.NoError(t, err)
 	assert.Len(t, customers, 2)
@@ -961,7 +961,7 @@ func TestValidationRefusesANegativePageSize(t *testing.T) {
 
 func TestValidationErrorEndsARangeAtOnce(t *testing.T) {
 	g := scripted.NewGate(t)
-	p := messaging.CustomerListParams{Cursor: "page-2", CustomerIDs: []string{}}
+	p := messaging.CustomerListParams{Cursor: "page-2", CustomerIDs: messaging.Only()}
 	ranges := map[string]func() error{
 		"All":   func() error { return onlyError(t, g.Client.Customers.All(t.Context(), p)) },
 		"Pages": func() error { return onlyError(t, g.Client.Customers.Pages(t.Context(), p)) },
@@ -969,7 +969,7 @@ func TestValidationErrorEndsARangeAtOnce(t *testing.T) {
 	for name, walk := range ranges {
 		t.Run(name, func(t *testing.T) {
 			err := walk()
-			scripted.RequireProblems(t, err, "customer_ids must not be empty, which would select all customers: use nil for no filter")
+			scripted.RequireProblems(t, err, "customer_ids must have at least one value, since the service would select all customers without one")
 			var page *messaging.PageError
 			require.ErrorAs(t, err, &page)
 			assert.Equal(t, "page-2", page.Cursor)

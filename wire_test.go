@@ -272,8 +272,8 @@ func customerExchanges() []wireExchange {
 				Response: goldenResponse(message, ""),
 			}},
 		{name: "list customers with every query parameter", base: behindGateway,
-			call: list(messaging.CustomerListParams{PerPage: 2, Cursor: "customer cursor/2", CustomerIDs: []string{"customer-1", "a&b=c"},
-				Emails: []string{"ada+news@example.com", "grace@example.com"}}),
+			call: list(messaging.CustomerListParams{PerPage: 2, Cursor: "customer cursor/2", CustomerIDs: messaging.Only("customer-1", "a&b=c"),
+				Emails: messaging.Only("ada+news@example.com", "grace@example.com")}),
 			want: &messaging.Page[messaging.Customer]{
 				Cursor:   "customer cursor/2",
 				Items:    []messaging.Customer{goldenCustomer},

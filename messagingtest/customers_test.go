@@ -267,7 +267,7 @@ func TestCustomersAreReadByTheClient(t *testing.T) {
 		CreatedAt: stored.CreatedAt, UpdatedAt: stored.UpdatedAt, LastInteraction: stored.LastInteraction}, *ada)
 	_, err = s.Client().Customers.Get(t.Context(), "c-3")
 	require.ErrorIs(t, err, messaging.ErrCustomerNotFound)
-	two, err := s.Client().Customers.List(t.Context(), messaging.CustomerListParams{CustomerIDs: []string{"c-1", "c-2"}})
+	two, err := s.Client().Customers.List(t.Context(), messaging.CustomerListParams{CustomerIDs: messaging.Only("c-1", "c-2")})
 	require.NoError(t, err)
 	assert.Len(t, two.Items, 2)
 }

@@ -125,7 +125,7 @@ func TestPagesOfAFilteredListSkipOtherRecords(t *testing.T) {
 			selected = append(selected, id)
 		}
 	}
-	params := messaging.CustomerListParams{CustomerIDs: selected, PerPage: 2}
+	params := messaging.CustomerListParams{CustomerIDs: messaging.Only(selected...), PerPage: 2}
 	var pages [][]string
 	var last messaging.PageMeta
 	for page, err := range s.Client().Customers.Pages(t.Context(), params) {

@@ -103,7 +103,7 @@ func TestSpansShowARetriedCall(t *testing.T) {
 			return responds(200, `{"success":true,"data":{"data":[]}}`)(req)
 		})
 		ctx, parent := r.tracer.Tracer("test").Start(t.Context(), "caller")
-		_, err := r.client.Customers.List(ctx, messaging.CustomerListParams{Emails: []string{canary + "@example.com"}, Cursor: canary})
+		_, err := r.client.Customers.List(ctx, messaging.CustomerListParams{Emails: messaging.Only(canary + "@example.com"), Cursor: canary})
 		require.NoError(t, err)
 		spans := r.spans.Ended()
 		require.Len(t, spans, 3)

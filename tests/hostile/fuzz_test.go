@@ -289,23 +289,36 @@ func requireSoundWalk(t *testing.T, kind scripted.List, pages scripted.Pages) {
 	service := scripted.NewListService(kind, pages)
 	items, err := messaging.Collect(kind.All(t.Context(), scripted.NewInMemoryClient(t, service), ""))
 	asked := service.Cursors()
+	last := asked[len(asked)-1]
+	page, known := pages[last]
+	silent := known && last != "" && !saysWhetherAPageFollows(page)
 	seen := make(map[string]bool)
 	var passed []string
 	for _, cursor := range asked {
 		require.False(t, seen[cursor], "asked for %q twice: %q", cursor, asked)
 		seen[cursor] = true
-		passed = append(passed, pages[cursor].Items...)
+		if cursor != last || !silent {
+			passed = append(passed, pages[cursor].Items...)
+		}
 	}
 	require.Equal(t, passed, items)
-	last := asked[len(asked)-1]
 	if err == nil {
-		require.NotContains(t, pages[last].Meta, `"has_next_page":true`, "the list goes on")
+		require.NotContains(t, page.Meta, `"has_next_page":true`, "the list goes on")
+		require.False(t, silent, "the list may go on")
 		return
 	}
 	var failure *messaging.PageError
 	require.ErrorAs(t, err, &failure)
 	require.Equal(t, last, failure.Cursor)
-	_, known := pages[last]
 	require.Equal(t, !known, errors.Is(err, messaging.ErrNotFound))
-	require.Equal(t, known, errors.Is(err, messaging.ErrBadCursor))
+	require.Equal(t, known && !silent, errors.Is(err, messaging.ErrBadCursor))
+}
+
+// saysWhetherAPageFollows reports whether the meta of a page has a flag or a cursor.
+func saysWhetherAPageFollows(page scripted.Page) bool {
+	var meta struct {
+		Flag   *bool  `json:"has_next_page"`
+		Cursor string `json:"next_page_cursor"`
+	}
+	return page.Meta != "" && json.Unmarshal([]byte(page.Meta), &meta) == nil && (meta.Flag != nil || meta.Cursor != "")
 }

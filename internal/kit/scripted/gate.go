@@ -27,7 +27,7 @@ func NewGate(tb testing.TB, opts ...messaging.Option) *Gate {
 	client, transport := NewClient(tb, []Scene{func(req *http.Request) (*http.Response, error) {
 		answer := `{"success":true,"data":{"id":"signup"}}`
 		if req.Method == http.MethodGet {
-			answer = `{"success":true,"data":[]}`
+			answer = `{"success":true,"data":[],"meta":{"has_next_page":false}}`
 		}
 		return Responds(http.StatusOK, answer)(req)
 	}}, opts...)

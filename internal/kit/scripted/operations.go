@@ -32,7 +32,7 @@ var Operations = []Operation{
 	listOf(List{Operation: service.ListCustomers, of: "CustomersService", Row: customerRow, IDField: "customer_id", Nested: true,
 		model: new(messaging.Customer), id: "CustomerID",
 		params: func() any {
-			return messaging.CustomerListParams{CustomerIDs: spare(Canary), Emails: spare(CanaryEmail)}
+			return messaging.CustomerListParams{CustomerIDs: messaging.Only(Canary), Emails: messaging.Only(CanaryEmail)}
 		}}),
 	Operation{Operation: service.GetCustomer, Response: `{"success":true,"message":"Done","data":{"data":[` + customerRow + `]}}`,
 		Calls: by("CustomersService.Get", Canary)}.alsoBy("CustomersService.GetByEmail", CanaryEmail),
