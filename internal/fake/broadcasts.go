@@ -21,7 +21,7 @@ func sendEmail(s *state, in *input) response {
 		Message:         body.requiredString("message"),
 		TemplateID:      body.string("template_id"),
 		EmailTemplateID: body.string("email_template_id"),
-		Variables:       read[map[string]any](body, "variables", "an object"),
+		Variables:       read[Values](body, "variables", "an object"),
 		MessageType:     body.requiredString("message_type"),
 		Schedule:        readSchedule(body),
 	}
