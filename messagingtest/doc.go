@@ -32,6 +32,10 @@
 // alone identifies the customer, and no customer has that address. This server creates the
 // customer. With [IdentifyByCustomerID], such a trigger is invalid. Do not rely on either.
 //
+// It also leaves open what happens to a broadcast that is scheduled for a time in the past.
+// This server refuses the broadcast if that time is more than a minute before the request
+// arrives.
+//
 // # What is checked
 //
 // The server validates requests by the rules of the service. Its validation shares no
