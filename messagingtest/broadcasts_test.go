@@ -56,25 +56,25 @@ var audienceProblems = map[string]string{
 	`{"schedule_type":null}`:         "schedule_type: is required",
 	`{"schedule_type":"now"}`:        "schedule_type: must be send-now or send-later",
 	`{"schedule_type":"send-later"}`: "schedule_date: is required when schedule_type is send-later",
-	later(`"2030-05-01"`): "schedule_date: must be an object; schedule_date.schedule_date: is required; " +
+	later(`"2099-05-01"`): "schedule_date: must be an object; schedule_date.schedule_date: is required; " +
 		"schedule_date.timezone: is required",
-	later(`{"schedule_date":"2030-05-01"}`):                "schedule_date.timezone: is required",
+	later(`{"schedule_date":"2099-05-01"}`):                "schedule_date.timezone: is required",
 	later(`{"timezone":"UTC"}`):                            "schedule_date.schedule_date: is required",
-	later(`{"schedule_date":"tomorrow","timezone":"UTC"}`): "schedule_date.schedule_date: must be a date such as 2030-01-31 09:00:00",
-	later(`{"schedule_date":"2030-05-01","timezone":"Europe/Atlantis"}`): "schedule_date.timezone: must be a time zone such as " +
+	later(`{"schedule_date":"tomorrow","timezone":"UTC"}`): "schedule_date.schedule_date: must be a date such as 2099-01-31 09:00:00",
+	later(`{"schedule_date":"2099-05-01","timezone":"Europe/Atlantis"}`): "schedule_date.timezone: must be a time zone such as " +
 		"Europe/Berlin",
-	later(`[{"schedule_date":"2030-05-01"},7]`): "schedule_date.1: must be an object; schedule_date.timezone: is required",
+	later(`[{"schedule_date":"2099-05-01"},7]`): "schedule_date.1: must be an object; schedule_date.timezone: is required",
 }
 
 func TestBroadcastsCanHaveObjectsAsArrays(t *testing.T) {
-	const object = `{"schedule_date":"2030-05-01 09:30:00","timezone":"Europe/Paris"}`
+	const object = `{"schedule_date":"2099-05-01 09:30:00","timezone":"Europe/Paris"}`
 	const segment = `{"type":"segment","segments":["vip"]}`
 	for date, recipients := range map[string]string{object: segment, "[" + object + "]": "[" + segment + "]",
-		`[{"schedule_date":"2030-05-01 09:30:00"},{"timezone":"Europe/Paris"}]`: segment} {
+		`[{"schedule_date":"2099-05-01 09:30:00"},{"timezone":"Europe/Paris"}]`: segment} {
 		s := messagingtest.NewServer(t)
 		post(t, s, pushPath, changed(t, changed(t, validPush, `{"all_customers":null,"recipients":`+recipients+`}`), later(date)))
 		require.Len(t, s.PushBroadcasts(), 1, date)
-		assert.Equal(t, &messaging.Schedule{Date: "2030-05-01 09:30:00", Timezone: "Europe/Paris"}, s.PushBroadcasts()[0].Params.Schedule)
+		assert.Equal(t, &messaging.Schedule{Date: "2099-05-01 09:30:00", Timezone: "Europe/Paris"}, s.PushBroadcasts()[0].Params.Schedule)
 		assert.Equal(t, messaging.ToSegments("vip"), s.PushBroadcasts()[0].Params.To)
 	}
 }
@@ -127,7 +127,7 @@ func TestBroadcastsByEmailAreRecordedWithAllFields(t *testing.T) {
 		To: messaging.ToEach(
 			messaging.ToCustomers(ada),
 			messaging.ToSegments("vip", "new")),
-		Schedule: &messaging.Schedule{Date: "2030-05-01 09:30:00", Timezone: "Europe/Paris"},
+		Schedule: &messaging.Schedule{Date: "2099-05-01 09:30:00", Timezone: "Europe/Paris"},
 	}
 	_, err := s.Client().Broadcasts.SendEmail(t.Context(), params)
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestBroadcastsByPushAreRecordedWithAllFields(t *testing.T) {
 	params := messaging.PushBroadcastParams{
 		Subject: "Hello", Message: "Hello, Ada.", WhatsAppTemplateID: "template",
 		To:       messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"}),
-		Schedule: &messaging.Schedule{Date: "2030-05-01 09:30:00", Timezone: "UTC"},
+		Schedule: &messaging.Schedule{Date: "2099-05-01 09:30:00", Timezone: "UTC"},
 	}
 	_, err := s.Client().Broadcasts.SendPush(t.Context(), params)
 	require.NoError(t, err)

@@ -26,11 +26,36 @@
 //
 //	service.Fail("send email broadcast", 1, messagingtest.AnswerLost())
 //
+// # Tests that take no time
+//
+// With [InMemory], a server works in a bubble of [testing/synctest]. The clock of a bubble
+// moves on when all of its goroutines wait, so that a retry after a minute takes no time:
+//
+//	func TestSaleIsSentAfterARetry(t *testing.T) {
+//		synctest.Test(t, func(t *testing.T) {
+//			service := messagingtest.NewServer(t, messagingtest.InMemory())
+//			service.Fail("", 1, messagingtest.RateLimited(time.Minute))
+//			shop := NewShop(service.Client(messaging.WithRetryPolicy(
+//				messaging.RetryPolicy{MaxRetryAfter: 2 * time.Minute})))
+//
+//			shop.AnnounceSale(t.Context())
+//
+//			assert.Len(t, service.PushBroadcasts(), 1)
+//		})
+//	}
+//
+// When a client gives up a [Slow] request, the service still carries it out. In a bubble,
+// synctest.Wait waits for that.
+//
 // # What the service does not document
 //
 // The documentation of the service leaves open what a trigger does if an email address
 // alone identifies the customer, and no customer has that address. This server creates the
 // customer. With [IdentifyByCustomerID], such a trigger is invalid. Do not rely on either.
+//
+// It also leaves open what happens to a broadcast that is scheduled for a time in the past.
+// This server refuses the broadcast if that time is more than a minute before the request
+// arrives.
 //
 // # What is checked
 //

@@ -63,8 +63,8 @@ func RateLimited(after time.Duration) Fault {
 //
 // NotReached requires the transport of a client of [Server.Client]. With any other
 // transport, the request arrives and is not carried out. The server closes the connection
-// without a response, so that the client reports an unknown delivery. So it does for a read,
-// which has no body whose absence proves anything.
+// without a response, so that the client reports an unknown delivery. Reads are reported as
+// unknown too: without a body, nothing proves that they were not sent.
 func NotReached() Fault { return Fault{fake.Fault{Kind: fake.NotReached}} }
 
 // Malformed carries out the request, and then responds with status 200 and the given

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,8 +20,10 @@ type EmailBroadcast struct {
 	// is due.
 	At time.Time
 	// Params is equal to what was sent, as in assert.Equal(t, want, sent.Params), if the
-	// values of Variables are strings, bools and float64, as encoding/json reads them, and
-	// no slice or map is empty but not nil.
+	// values of Variables had the types that they have here, and no slice or map is empty
+	// but not nil. The values have the types of encoding/json, such as float64 for a number.
+	// Only an integer beyond 2^53, in either direction, and a number out of the range of a
+	// float64 are a [json.Number].
 	Params messaging.EmailBroadcastParams
 	// Everyone reports whether the broadcast was sent to all customers.
 	Everyone bool
@@ -43,8 +46,9 @@ type PushBroadcast struct {
 type Trigger struct {
 	At time.Time // when the request arrived
 	// Params is equal to what was sent as that of an [EmailBroadcast] is, with Values in place
-	// of Variables, if that has an EventID instead of a Definition. It does not have the
-	// skipped values.
+	// of Variables, if that has an EventID instead of a Definition. Its numbers have the same
+	// types, such as [json.Number] for an integer beyond 2^53. It does not have the skipped
+	// values.
 	Params messaging.EventTriggerParams
 	// Skipped holds the names of the timestamp parameters whose values are not in the form
 	// of the service, which ignores them and does not mention it.
@@ -83,7 +87,7 @@ func (s *Server) EmailBroadcasts() []EmailBroadcast {
 		return EmailBroadcast{At: b.At, Everyone: b.AllCustomers, Customers: to.customers, Segments: to.segments,
 			Params: messaging.EmailBroadcastParams{SenderEmail: b.SenderEmail, SenderName: b.SenderName, Email: b.Email, Subject: b.Subject,
 				CC: slices.Clone(b.CC), BCC: slices.Clone(b.BCC), ReplyTo: slices.Clone(b.ReplyTo), Message: b.Message,
-				TemplateID: b.TemplateID, EmailTemplateID: b.EmailTemplateID, Variables: convert[map[string]any](b.Variables),
+				TemplateID: b.TemplateID, EmailTemplateID: b.EmailTemplateID, Variables: cloneValues(b.Variables),
 				MessageType: b.MessageType, To: to.audience, Schedule: convert[*messaging.Schedule](b.Schedule)}}
 	})
 }
@@ -102,7 +106,7 @@ func (s *Server) PushBroadcasts() []PushBroadcast {
 func (s *Server) Triggers() []Trigger {
 	return effects(s, func(t *fake.Trigger) Trigger {
 		return Trigger{At: t.At, Skipped: slices.Clone(t.Skipped), Params: messaging.EventTriggerParams{EventID: t.EventID, Email: t.Email,
-			Customer: convert[*messaging.CustomerParams](t.Customer), Values: convert[map[string]any](t.Values)}}
+			Customer: convert[*messaging.CustomerParams](t.Customer), Values: cloneValues(t.Values)}}
 	})
 }
 
@@ -205,6 +209,29 @@ func newAudience(everyone bool, recipients []fake.Recipient) (to audience) {
 		to.audience = messaging.AllCustomers()
 	}
 	return to
+}
+
+// cloneValues returns a deep copy. Going by way of JSON would rewrite numbers.
+func cloneValues(values map[string]any) map[string]any {
+	values = maps.Clone(values)
+	for name, value := range values {
+		values[name] = cloneValue(value)
+	}
+	return values
+}
+
+func cloneValue(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return cloneValues(value)
+	case []any:
+		elements := slices.Clone(value)
+		for i, element := range elements {
+			elements[i] = cloneValue(element)
+		}
+		return elements
+	}
+	return value
 }
 
 // convert returns a value of one package as one of the other, by way of the JSON that both

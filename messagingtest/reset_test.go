@@ -47,7 +47,7 @@ func TestWhateverAMethodReturnsIsACopy(t *testing.T) {
 	added := messaging.Customer{CustomerID: "c-2", Providers: []string{"apns"},
 		Extra: map[string]json.RawMessage{"score": json.RawMessage(`1`)}}
 	s.AddCustomers(added)
-	const audience = `{"all_customers":null,"schedule_type":"send-later","schedule_date":{"schedule_date":"2030-05-01","timezone":"UTC"},
+	const audience = `{"all_customers":null,"schedule_type":"send-later","schedule_date":{"schedule_date":"2099-05-01","timezone":"UTC"},
 		"recipients":[{"type":"customer","customers":[{"email":"ada@example.com","devices":[{"device_token":"t"}]}]},
 			{"type":"segment","segments":["vip"]}]}`
 	post(t, s, pushPath, changed(t, validPush, audience))

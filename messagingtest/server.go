@@ -14,18 +14,33 @@ import (
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
-// Server is an in-memory messaging service that listens on a loopback address. Create one
-// with [NewServer] in a test or with [Start] in a program. It is safe for concurrent use.
+// Server is an in-memory messaging service that listens on a loopback address, or on none
+// with [InMemory]. Create one with [NewServer] in a test or with [Start] in a program. It is
+// safe for concurrent use.
 type Server struct {
-	service *fake.Server
-	http    *httptest.Server
-	pool    *http.Transport // of the clients
-	tickets tickets
-	close   func()
+	service  *fake.Server
+	inMemory bool
+	http     *httptest.Server
+	pool     *http.Transport // of the clients
+	tickets  tickets
+	close    func()
 }
 
 // Option configures a [Server].
-type Option func(*fake.Config)
+type Option func(*config)
+
+type config struct {
+	fake.Config
+	inMemory bool
+}
+
+// InMemory connects the clients of [Server.Client] to the server within the process, without
+// a port. Create such a server in a bubble of [testing/synctest], and call [NewServer] with
+// the testing.T of the bubble: it must be closed before the bubble ends.
+//
+// The server has no URL, and [Server.URL] panics. A client with [messaging.WithHTTPClient]
+// is not connected to it.
+func InMemory() Option { return func(c *config) { c.inMemory = true } }
 
 // IdentifyByCustomerID makes the customer id identify a customer, and IdentifyByEmail the
 // email address, like the setting of an integration with the service. Every customer in a
@@ -35,10 +50,10 @@ type Option func(*fake.Config)
 // updates the customer with the same customer id, or else a customer with the same email
 // address. It does not take an email address from another customer. Email addresses are
 // compared without regard to case.
-func IdentifyByCustomerID() Option { return func(c *fake.Config) { c.Identifier = fake.CustomerID } }
+func IdentifyByCustomerID() Option { return func(c *config) { c.Identifier = fake.CustomerID } }
 
 // IdentifyByEmail makes the email address identify a customer; see [IdentifyByCustomerID].
-func IdentifyByEmail() Option { return func(c *fake.Config) { c.Identifier = fake.Email } }
+func IdentifyByEmail() Option { return func(c *config) { c.Identifier = fake.Email } }
 
 // NewServer starts a server, and closes it when the test ends. It calls tb.Fatal if the
 // server cannot start.
@@ -55,18 +70,15 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 // Start starts a server. The caller must call [Server.Close]. The error of Start says why
 // it cannot listen on a loopback address.
 func Start(opts ...Option) (*Server, error) {
-	var config fake.Config
+	var config config
 	for _, opt := range opts {
 		opt(&config)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		listener, err = net.Listen("tcp", "[::1]:0")
-	}
+	s := &Server{service: fake.New(config.Config), inMemory: config.inMemory, pool: &http.Transport{MaxIdleConnsPerHost: 256}}
+	listener, err := s.listen()
 	if err != nil {
 		return nil, fmt.Errorf("messagingtest: %w", err)
 	}
-	s := &Server{service: fake.New(config), pool: &http.Transport{MaxIdleConnsPerHost: 256}}
 	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.Handler()}}
 	s.http.Start()
 	s.close = sync.OnceFunc(func() {
@@ -77,8 +89,28 @@ func Start(opts ...Option) (*Server, error) {
 	return s, nil
 }
 
-// URL returns the base URL of the server, for [messaging.NewClient].
-func (s *Server) URL() string { return s.http.URL }
+// listen returns what the server listens to.
+func (s *Server) listen() (net.Listener, error) {
+	if s.inMemory {
+		p := newPipe()
+		s.pool.DialContext = p.dial
+		return p, nil
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		listener, err = net.Listen("tcp", "[::1]:0")
+	}
+	return listener, err
+}
+
+// URL returns the base URL of the server, for [messaging.NewClient]. It panics with
+// [InMemory].
+func (s *Server) URL() string {
+	if s.inMemory {
+		panic("messagingtest: URL: a server with InMemory has none")
+	}
+	return s.http.URL
+}
 
 // APIKey returns the API key that the server accepts. It is not a secret.
 func (s *Server) APIKey() string { return s.service.APIKey() }
@@ -113,8 +145,9 @@ func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 		// NewClient does not allow an API key together with WithKeySource, which opts may
 		// contain.
 		messaging.WithKeySource(func(context.Context) (string, error) { return s.APIKey(), nil }),
+		messaging.WithInsecureHTTP(), // to the host of InMemory, which is no loopback address
 	}
-	client, err := messaging.NewClient(s.URL(), "", append(own, opts...)...)
+	client, err := messaging.NewClient(s.http.URL, "", append(own, opts...)...)
 	if err != nil {
 		panic(err)
 	}

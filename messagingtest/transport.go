@@ -2,12 +2,9 @@ package messagingtest
 
 import (
 	"crypto/rand"
-	"net"
 	"net/http"
 	"net/http/httptrace"
-	"os"
 	"sync"
-	"syscall"
 
 	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
@@ -41,8 +38,7 @@ func (t transport) failToConnect(r *http.Request) error {
 		_ = r.Body.Close()
 	}
 	httptrace.ContextClientTrace(r.Context()).GetConn(r.URL.Host)
-	return &net.OpError{Op: "dial", Net: "tcp", Addr: t.server.http.Listener.Addr(),
-		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	return refused(t.server.http.Listener.Addr())
 }
 
 // ticketHeader marks a request that took its fault when it was sent.

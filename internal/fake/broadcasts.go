@@ -3,14 +3,47 @@ package fake
 import (
 	"encoding/json"
 	"maps"
-	"slices"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 func sendEmail(s *state, in *input) response {
-	body := in.body
+	broadcast := readEmail(in.body, s.identifier)
+	broadcast.At = in.exchange.At
+	in.refusePast(broadcast.Schedule)
+	return s.carryOut(in, broadcast, customersOf(broadcast.Recipients), successResponse("Email Broadcast sent successfully", nil))
+}
+
+func sendPush(s *state, in *input) response {
+	broadcast := readPush(in.body, s.identifier)
+	broadcast.At = in.exchange.At
+	in.refusePast(broadcast.Schedule)
+	return s.carryOut(in, broadcast, customersOf(broadcast.Recipients), successResponse("Push notification broadcast sent successfully", nil))
+}
+
+// Read reads the body of a broadcast like the server that receives it, but does not judge its
+// schedule, which may be over. It returns an *[EmailBroadcast] or a *[PushBroadcast] without
+// At, or nil if the body is invalid or op is no broadcast.
+func Read(op *service.Operation, body []byte) (effect any) {
+	o := object{problems: make(problems)}
+	if err := json.Unmarshal(body, &o.members); err != nil {
+		return nil
+	}
+	switch op {
+	case service.SendEmailBroadcast:
+		effect = readEmail(o, "")
+	case service.SendPushBroadcast:
+		effect = readPush(o, "")
+	}
+	if len(o.problems) > 0 {
+		return nil
+	}
+	return effect
+}
+
+func readEmail(body object, identifier Identifier) *EmailBroadcast {
 	broadcast := &EmailBroadcast{
-		At:              in.exchange.At,
 		SenderEmail:     body.requiredEmail("sender_email"),
 		SenderName:      body.requiredString("sender_name"),
 		Email:           body.requiredEmail("email"),
@@ -21,25 +54,23 @@ func sendEmail(s *state, in *input) response {
 		Message:         body.requiredString("message"),
 		TemplateID:      body.string("template_id"),
 		EmailTemplateID: body.string("email_template_id"),
-		Variables:       read[map[string]any](body, "variables", "an object"),
+		Variables:       read[Values](body, "variables", "an object"),
 		MessageType:     body.requiredString("message_type"),
 		Schedule:        readSchedule(body),
 	}
-	broadcast.AllCustomers, broadcast.Recipients = readAudience(body, s.identifier)
-	return s.carryOut(in, broadcast, customersOf(broadcast.Recipients), successResponse("Email Broadcast sent successfully", nil))
+	broadcast.AllCustomers, broadcast.Recipients = readAudience(body, identifier)
+	return broadcast
 }
 
-func sendPush(s *state, in *input) response {
-	body := in.body
+func readPush(body object, identifier Identifier) *PushBroadcast {
 	broadcast := &PushBroadcast{
-		At:                 in.exchange.At,
 		Subject:            body.requiredString("subject"),
 		Message:            body.requiredString("message"),
 		WhatsAppTemplateID: body.string("whatsapp_template_id"),
 		Schedule:           readSchedule(body),
 	}
-	broadcast.AllCustomers, broadcast.Recipients = readAudience(body, s.identifier)
-	return s.carryOut(in, broadcast, customersOf(broadcast.Recipients), successResponse("Push notification broadcast sent successfully", nil))
+	broadcast.AllCustomers, broadcast.Recipients = readAudience(body, identifier)
+	return broadcast
 }
 
 // customersOf returns the customers of all recipients.
@@ -92,6 +123,32 @@ func readSchedule(body object) *Schedule {
 	return nil
 }
 
+// refusePast adds a problem if a schedule was over for more than a minute when the request
+// arrived. Where the time zone is not known, neither is the time.
+func (in *input) refusePast(s *Schedule) {
+	if s == nil {
+		return
+	}
+	if zone, known := timezone(s.Timezone); known {
+		at, ok := parseDate(s.Date, zone)
+		past := ok && at.Before(in.exchange.At.Add(-time.Minute))
+		in.body.invalidIf(past, "schedule_date.schedule_date", "must not be in the past")
+	}
+}
+
+// latest returns the later of the two times at which a clock shows the same as at t, in an
+// hour that occurs twice. At any other time, it returns t.
+func latest(t time.Time) time.Time {
+	_, end := t.ZoneBounds()
+	_, offset := t.Zone()
+	_, nextOffset := end.Zone()
+	again := t.Add(time.Duration(offset-nextOffset) * time.Second)
+	if end.IsZero() || offset <= nextOffset || again.Before(end) {
+		return t
+	}
+	return again
+}
+
 // readScheduleDate reads the time of a scheduled broadcast. The service documents an array
 // of its two entries, and its samples send an object.
 func readScheduleDate(body object) *Schedule {
@@ -105,17 +162,22 @@ func readScheduleDate(body object) *Schedule {
 		}
 	}
 	s := &Schedule{Date: date.requiredString("schedule_date"), Timezone: date.requiredString("timezone")}
-	date.invalidIf(!isDate(s.Date), "schedule_date", "must be a date such as 2030-01-31 09:00:00")
+	_, isDate := parseDate(s.Date, time.UTC)
+	date.invalidIf(!isDate, "schedule_date", "must be a date such as 2099-01-31 09:00:00")
 	date.invalidIf(!isTimezone(s.Timezone), "timezone", "must be a time zone such as Europe/Berlin")
 	return s
 }
 
-// isDate reports whether s is a date, with or without a time of day.
-func isDate(s string) bool {
-	return slices.ContainsFunc([]string{wallClockLayout, "2006-01-02 15:04", "2006-01-02", time.RFC3339}, func(layout string) bool {
-		_, err := time.Parse(layout, s)
-		return err == nil
-	})
+// parseDate parses a date with or without a time of day. Without one, it is the start of the
+// day. An offset in the date takes precedence over the zone.
+func parseDate(s string, zone *time.Location) (t time.Time, ok bool) {
+	for _, layout := range []string{wallClockLayout, "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
+			return latest(t), true
+		}
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	return t, err == nil
 }
 
 // isTimezone reports whether s is the name of a time zone. Without a database of time
@@ -124,6 +186,12 @@ func isTimezone(s string) bool {
 	if _, err := time.LoadLocation("Europe/Paris"); err != nil {
 		return true
 	}
-	_, err := time.LoadLocation(s)
-	return err == nil && s != "" && s != "Local"
+	_, known := timezone(s)
+	return known
+}
+
+// timezone returns the time zone with a name. Local is another one on each machine.
+func timezone(name string) (zone *time.Location, known bool) {
+	zone, err := time.LoadLocation(name)
+	return zone, err == nil && name != "" && name != "Local"
 }

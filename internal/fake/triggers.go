@@ -1,7 +1,7 @@
 package fake
 
 import (
-	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 )
@@ -15,7 +15,8 @@ func triggerEvent(s *state, in *input) response {
 	if in.problems["payload"] != nil {
 		return invalidResponse(in.problems)
 	}
-	trigger, who := readTrigger(payload, event, s.identifier)
+	values := read[Values](in.body, "payload", "an object")
+	trigger, who := readTrigger(payload, values, event, s.identifier)
 	trigger.At = in.exchange.At
 	return s.carryOut(in, &trigger, []CustomerParams{who}, successResponse("Event successfully triggered", true))
 }
@@ -33,7 +34,7 @@ func (s *state) Event(id string) (event Event, ok bool) {
 
 // readTrigger reads a trigger and the customer that it identifies. Unlike
 // Trigger.Customer, that customer has the email address of the payload.
-func readTrigger(payload object, event Event, identifier Identifier) (trigger Trigger, who CustomerParams) {
+func readTrigger(payload object, values Values, event Event, identifier Identifier) (trigger Trigger, who CustomerParams) {
 	trigger = Trigger{EventID: event.ID, EventName: event.Name, Email: payload.email("email")}
 	customer := payload.object("customer")
 	if customer.members != nil {
@@ -48,15 +49,9 @@ func readTrigger(payload object, event Event, identifier Identifier) (trigger Tr
 	if who.Email != "" || trigger.Customer != nil {
 		identifier.check(customer, who)
 	}
-	for key, raw := range payload.members {
-		if !isReserved(key) {
-			if trigger.Values == nil {
-				trigger.Values = make(map[string]any)
-			}
-			var value any
-			_ = json.Unmarshal(raw, &value) // raw is valid JSON: the body was decoded before
-			trigger.Values[key] = value
-		}
+	maps.DeleteFunc(values, func(key string, _ any) bool { return isReserved(key) })
+	if len(values) > 0 {
+		trigger.Values = values
 	}
 	trigger.checkParameters(payload, event.Parameters)
 	return trigger, who

@@ -69,12 +69,11 @@ type EmailBroadcast struct {
 	Message          string
 	TemplateID       string
 	EmailTemplateID  string
-	// Variables has the types of encoding/json: numbers are float64.
-	Variables    map[string]any
-	MessageType  string
-	AllCustomers bool
-	Recipients   []Recipient
-	Schedule     *Schedule // nil for an immediate broadcast
+	Variables        Values
+	MessageType      string
+	AllCustomers     bool
+	Recipients       []Recipient
+	Schedule         *Schedule // nil for an immediate broadcast
 }
 
 // PushBroadcast is a push notification broadcast that the service accepted. Its fields are
@@ -109,8 +108,6 @@ type Trigger struct {
 	EventName string // from the event definition
 	Email     string
 	Customer  *CustomerParams // nil if the payload has no customer object
-	// Values holds the other members of the payload, except the skipped ones. It has the
-	// types of encoding/json: numbers are float64.
-	Values  map[string]any
-	Skipped []string // the timestamp parameters whose values the service ignores
+	Values    Values          // the other members of the payload, except the skipped ones
+	Skipped   []string        // the timestamp parameters whose values the service ignores
 }

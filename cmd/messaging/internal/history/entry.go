@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -276,17 +275,12 @@ func (e *Entry) Skips(parameter string) bool {
 	return slices.ContainsFunc(e.Skipped, func(s Skipped) bool { return s.Parameter == parameter })
 }
 
-// Broadcast returns the broadcast that the request created, an email or a push notification, or nil: a fresh service reads
-// the body again.
+// Broadcast returns the broadcast that the request created, an email or a push notification, or nil. It reads the body again.
 func (e *Entry) Broadcast() (email *fake.EmailBroadcast, push *fake.PushBroadcast) {
-	op := service.Named(e.Op)
-	if op == nil || e.Kind != EmailBroadcast && e.Kind != PushBroadcast {
+	if e.Kind != EmailBroadcast && e.Kind != PushBroadcast {
 		return nil, nil
 	}
-	reader := fake.New(fake.Config{NoHistory: true})
-	r := httptest.NewRequest(op.Method, op.Path, bytes.NewReader(e.Request.Body))
-	r.Header = http.Header{"X-Authorization": {reader.APIKey()}, "Content-Type": {"application/json"}}
-	effect := reader.Replay(r, e.Number).Effect
+	effect := fake.Read(service.Named(e.Op), e.Request.Body)
 	email, _ = effect.(*fake.EmailBroadcast)
 	push, _ = effect.(*fake.PushBroadcast)
 	return email, push

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -131,6 +132,23 @@ func heap() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
+}
+
+func TestABroadcastIsStillShownWhenItsScheduleIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := history.New(10, 1<<30)
+		service := fake.New(fake.Config{NoHistory: true, Observe: s.Add})
+		r := httptest.NewRequest("POST", "/v1/broadcast/send/push-notification", strings.NewReader(
+			`{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-later",
+			"schedule_date":{"schedule_date":"2000-01-01 00:30:00","timezone":"UTC"}}`)) // a bubble starts half an hour before
+		r.Header = http.Header{"X-Authorization": {service.APIKey()}, "Content-Type": {"application/json"}}
+		service.Replay(r, 0)
+		time.Sleep(time.Hour)
+		entry, _ := s.Get(1)
+		_, push := entry.Broadcast()
+		require.NotNil(t, push)
+		assert.Equal(t, "2000-01-01 00:30:00", push.Schedule.Date)
+	})
 }
 
 func TestSearchReadsEscapesAndCapitals(t *testing.T) {
