@@ -59,6 +59,12 @@ type EmailBroadcastParams struct {
 	Schedule    *Schedule // nil sends now
 }
 
+// MarshalJSON returns an error, so that recipients are not lost. Store what Prepare returns.
+func (p EmailBroadcastParams) MarshalJSON() ([]byte, error) { return nil, errNoParamsJSON }
+
+// UnmarshalJSON returns an error, like MarshalJSON.
+func (p *EmailBroadcastParams) UnmarshalJSON([]byte) error { return errNoParamsJSON }
+
 func (p *EmailBroadcastParams) validate(problems *arguments.Problems) {
 	problems.RequiredEmail("sender_email", p.SenderEmail)
 	problems.RequiredText("sender_name", p.SenderName)
@@ -128,6 +134,12 @@ type PushBroadcastParams struct {
 	To                 Audience
 	Schedule           *Schedule // nil sends now
 }
+
+// MarshalJSON returns an error, so that recipients are not lost. Store what Prepare returns.
+func (p PushBroadcastParams) MarshalJSON() ([]byte, error) { return nil, errNoParamsJSON }
+
+// UnmarshalJSON returns an error, like MarshalJSON.
+func (p *PushBroadcastParams) UnmarshalJSON([]byte) error { return errNoParamsJSON }
 
 func (p *PushBroadcastParams) validate(problems *arguments.Problems) {
 	problems.NotBlank("subject", p.Subject)

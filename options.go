@@ -75,13 +75,14 @@ func WithHTTPClient(client *http.Client) Option {
 
 // WithAttemptTimeout limits the time of one attempt, from asking for a connection to the
 // last byte of the response. The default is 30 s. An attempt that takes longer fails with
-// [ErrAttemptTimeout].
-func WithAttemptTimeout(limit time.Duration) Option {
-	return clientOption(func(c *config, p *arguments.Problems) {
+// [ErrAttemptTimeout]. The limit of a call replaces that of the client, even if it is longer
+// than the Timeout of the [http.Client].
+func WithAttemptTimeout(limit time.Duration) SharedOption {
+	return sharedOption(func(s *requestSettings, p *arguments.Problems) {
 		if limit <= 0 {
 			p.Add("WithAttemptTimeout", "must be given a positive duration")
 		}
-		c.engine.AttemptTimeout = limit
+		s.attemptTimeout = exchange.AttemptTimeout{Limit: limit, Option: "WithAttemptTimeout"}
 	})
 }
 
@@ -116,11 +117,12 @@ func (p RetryPolicy) validate(problems *arguments.Problems) {
 	}
 }
 
-// WithRetryPolicy replaces the default [RetryPolicy].
-func WithRetryPolicy(policy RetryPolicy) Option {
-	return clientOption(func(c *config, p *arguments.Problems) {
+// WithRetryPolicy replaces the default [RetryPolicy]. The policy of a call replaces that of
+// the client as a whole: a zero field means the default, not the field of the client.
+func WithRetryPolicy(policy RetryPolicy) SharedOption {
+	return sharedOption(func(s *requestSettings, p *arguments.Problems) {
 		policy.validate(p.In("WithRetryPolicy"))
-		c.engine.Retry = exchange.RetryPolicy(policy)
+		s.retry = exchange.RetryPolicy(policy).WithDefaults()
 	})
 }
 
@@ -364,6 +366,8 @@ type requestSettings struct {
 	repeatableSend    bool
 	withoutRetries    bool
 	notAfter          exchange.TimeLimit
+	retry             exchange.RetryPolicy
+	attemptTimeout    exchange.AttemptTimeout
 }
 
 // with returns the settings changed by opts.
@@ -426,7 +430,7 @@ func (c *config) build(baseURL, apiKey string, p *arguments.Problems) *core {
 		p.Add("apiKey", `must be "" if WithKeySource is given`)
 	}
 	x.UserAgent = []string{strings.TrimSpace(c.product + " messaging-go/" + Version)}
-	x.Retry = x.Retry.WithDefaults()
+	c.perRequest.retry = c.perRequest.retry.WithDefaults()
 	x.MaxResponseBytes = cmp.Or(x.MaxResponseBytes, defaultMaxBytes)
 	c.buildHTTP()
 	return &c.core
@@ -444,12 +448,12 @@ func (c *config) buildHTTP() {
 	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && c.callInfo.Scheme == "http" {
 		own.Proxy = nil // so that the API key does not leave this machine unencrypted
 	}
-	x.TimeoutOption = "WithAttemptTimeout"
-	if limit := x.HTTP.Timeout; limit > 0 && (x.AttemptTimeout == 0 || limit < x.AttemptTimeout) {
-		x.AttemptTimeout, x.TimeoutOption = limit, "Timeout of the http.Client"
+	timeout := &c.perRequest.attemptTimeout
+	if limit := x.HTTP.Timeout; limit > 0 && (timeout.Limit == 0 || limit < timeout.Limit) {
+		*timeout = exchange.AttemptTimeout{Limit: limit, Option: "Timeout of the http.Client"}
 	}
 	x.HTTP.Timeout = 0 // net/http would report it as the caller's deadline
-	x.AttemptTimeout = cmp.Or(x.AttemptTimeout, defaultTimeout)
+	*timeout = cmp.Or(*timeout, exchange.AttemptTimeout{Limit: defaultTimeout, Option: "WithAttemptTimeout"})
 	x.HTTP.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 }
 

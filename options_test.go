@@ -317,6 +317,49 @@ func TestOptionsAcceptValidArguments(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestARetryPolicyOfACallReplacesThatOfTheClient(t *testing.T) {
+	scripted.RunInBubble(t, "in a bubble", func(t *testing.T) {
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, "")},
+			messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 5, MinWait: time.Minute, MaxWait: time.Minute}))
+		attempts := func(opts ...messaging.RequestOption) []time.Duration {
+			transport.Sent = nil
+			require.Error(t, scripted.TriggerEvent(t.Context(), client, opts...))
+			return transport.Waits()
+		}
+		assert.Equal(t, []time.Duration{time.Minute, time.Minute, time.Minute, time.Minute}, attempts())
+		assert.Equal(t, []time.Duration{time.Second}, attempts(messaging.WithRetryPolicy(
+			messaging.RetryPolicy{MaxAttempts: 2, MinWait: time.Second, MaxWait: time.Second})))
+		waits := attempts(messaging.WithRetryPolicy(messaging.RetryPolicy{}))
+		assert.Len(t, waits, 2, "a zero field is the default, and not that of the client")
+		assert.Less(t, waits[0], time.Minute)
+		for _, opts := range [][]messaging.RequestOption{
+			{messaging.WithoutRetries(), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 9})},
+			{messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 9}), messaging.WithoutRetries()},
+		} {
+			assert.Empty(t, attempts(opts...), "WithoutRetries wins")
+		}
+		scripted.RequireProblems(t, scripted.TriggerEvent(t.Context(), client, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: -1})),
+			"WithRetryPolicy.MaxAttempts must not be negative")
+	})
+}
+
+func TestAnAttemptTimeoutOfACallReplacesThatOfTheClient(t *testing.T) {
+	scripted.RunInBubble(t, "in a bubble", func(t *testing.T) {
+		hanging := &http.Client{Transport: &scripted.Transport{Scenes: []scripted.Scene{scripted.Hangs}}, Timeout: time.Second}
+		client := scripted.NewClientOver(t, "https://api.example.com", hanging, messaging.WithAttemptTimeout(10*time.Second))
+		for limit, opts := range map[time.Duration][]messaging.RequestOption{
+			time.Second: nil, time.Millisecond: {messaging.WithAttemptTimeout(time.Millisecond)}, time.Hour: {messaging.WithAttemptTimeout(time.Hour)},
+		} {
+			start := time.Now()
+			err := scripted.TriggerEvent(t.Context(), client, append(opts, messaging.WithoutRetries())...)
+			require.ErrorIs(t, err, messaging.ErrAttemptTimeout)
+			assert.Equal(t, limit, time.Since(start))
+			assert.ErrorContains(t, err, limit.String())
+			assert.Equal(t, opts != nil, strings.Contains(err.Error(), "WithAttemptTimeout"), err)
+		}
+	})
+}
+
 func TestOptionsMergeHeadersAndTheLastOneWins(t *testing.T) {
 	list := listingCustomers(messaging.CustomerListParams{})
 	g := scripted.NewGate(t, messaging.WithHeader("X-Team", "billing"), messaging.WithHeader("X-Trace", "of the client"))

@@ -333,7 +333,7 @@ func TestRecipientsAreThoseOfTheBody(t *testing.T) {
 		{"a push to one customer", messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToCustomers(grace)}.Prepare,
 			messaging.Recipients{CustomerCount: 1, CustomerIDs: []string{"c-2"}, Count: 1}},
 		{"a push to segments", messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToSegments("s-1", "s-2"),
-			Schedule: &messaging.Schedule{Date: "2031-03-04 05:06:07", Timezone: "UTC"}}.Prepare,
+			Schedule: &messaging.Schedule{Date: "2099-03-04 05:06:07", Timezone: "UTC"}}.Prepare,
 			messaging.Recipients{Segments: []string{"s-1", "s-2"}}},
 		{"a trigger by address", messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com", Values: map[string]any{
 			"cc": []any{"value@acme.test"}, "deep": deep}}.Prepare, messaging.Recipients{Emails: []string{"ada@example.com"}, Count: 1}},

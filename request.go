@@ -23,6 +23,10 @@ type Response struct {
 	Message string
 	// Data is the member "data" as received, or nil for a list.
 	Data json.RawMessage
+	// Meta is the member "meta" as received, next to the data, or nil if there is none. With
+	// it, a list that you read with [Client.Do] can be paged. It is nil for the lists of this
+	// package; see [Page].
+	Meta json.RawMessage
 	// Attempts is the number of attempts that were made. Within one attempt, net/http can
 	// repeat a read on its own.
 	Attempts int
@@ -122,6 +126,7 @@ func (c *core) begin(ctx context.Context, op *service.Operation, opts []RequestO
 	x, s := &r.exchange, &r.settings
 	x.Config, x.Operation, x.Context = &c.engine, op, ctx
 	x.SetHeaders, x.RepeatableSend, x.WithoutRetries, x.NotAfter = s.setHeaders, s.repeatableSend, s.withoutRetries, s.notAfter
+	x.Retry, x.AttemptTimeout = s.retry, s.attemptTimeout
 	if c.hooks != nil {
 		r.observer = newObserver(c.hooks, c.callInfo, op)
 		x.Observer, x.Context = r.observer, r.observer.callStart(ctx)
@@ -151,7 +156,7 @@ func (c *call) perform() (*Response, error) {
 		return nil, err
 	}
 	o := c.outcome
-	return &Response{StatusCode: o.StatusCode, Header: o.Header, Message: o.Message, Data: o.Data,
+	return &Response{StatusCode: o.StatusCode, Header: o.Header, Message: o.Message, Data: o.Data, Meta: o.Meta,
 		Attempts: o.Attempts, Duration: time.Since(c.start)}, nil
 }
 

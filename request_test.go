@@ -111,6 +111,24 @@ func TestResponseDescribesTheCall(t *testing.T) {
 	})
 }
 
+func TestAListThatIsReadWithDoCanBePaged(t *testing.T) {
+	const body = `{"success":true,"data":[1],"meta":{"next_page_cursor":"c2", "has_next_page":true}}`
+	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, body), scripted.Responds(200, `{"success":true}`)})
+	response, err := client.Do(t.Context(), messaging.Request{Method: "GET", Path: "/v1/tags"})
+	require.NoError(t, err)
+	assert.Equal(t, `{"next_page_cursor":"c2", "has_next_page":true}`, string(response.Meta))
+	response, err = client.Do(t.Context(), messaging.Request{Method: "GET", Path: "/v1/tags"})
+	require.NoError(t, err)
+	assert.Nil(t, response.Meta)
+	for _, list := range scripted.Lists() {
+		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, list.Response(scripted.Page{Meta: scripted.MetaOfLastPage}))})
+		for page, err := range client.Customers.Pages(t.Context(), messaging.CustomerListParams{}) {
+			require.NoError(t, err)
+			assert.Nil(t, page.Response.Meta, "it is the Meta of the page")
+		}
+	}
+}
+
 func TestRequestHead(t *testing.T) {
 	head := messaging.Request{Method: "HEAD", Path: "/v1/tags"}
 	t.Run("a 2xx is a success although nothing says so", func(t *testing.T) {

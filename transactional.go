@@ -59,8 +59,8 @@ type TransactionalMessage struct {
 	Subject string `json:"subject"`
 	Title   string `json:"title"`
 	Message string `json:"message"`
-	// MessageType is nil if the service sends null.
-	MessageType *string `json:"message_type"`
+	// MessageType is "" if the service sends null, as it does for every message that was seen.
+	MessageType string `json:"message_type"`
 	// CreatedAt has no time zone on the wire and is read as UTC.
 	CreatedAt       time.Time `json:"created_at"`
 	TotalSent       int       `json:"total_sent"`
@@ -87,7 +87,7 @@ func (m *TransactionalMessage) decode(r *wire.Reader) error {
 		case "message":
 			return record.Text(key, &m.Message)
 		case "message_type":
-			return record.OptionalText(key, &m.MessageType)
+			return record.Text(key, &m.MessageType)
 		case "created_at":
 			return record.Time(key, &m.CreatedAt)
 		case "total_sent":
@@ -106,13 +106,19 @@ func (m *TransactionalMessage) decode(r *wire.Reader) error {
 	})
 }
 
-// MarshalJSON writes the wire form of the message, including Extra.
+// MarshalJSON writes the wire form of the message, including Extra. An empty MessageType is
+// null.
 func (m TransactionalMessage) MarshalJSON() ([]byte, error) {
 	type fields TransactionalMessage
+	var messageType *string
+	if m.MessageType != "" {
+		messageType = &m.MessageType
+	}
 	return marshalModel(struct {
 		fields
-		CreatedAt string `json:"created_at,omitempty"`
-	}{fields(m), wire.FormatTime(m.CreatedAt, wire.LocalForm)}, m.Extra)
+		MessageType *string `json:"message_type"`
+		CreatedAt   string  `json:"created_at,omitempty"`
+	}{fields(m), messageType, wire.FormatTime(m.CreatedAt, wire.LocalForm)}, m.Extra)
 }
 
 // UnmarshalJSON reads what the service sends and what MarshalJSON writes.

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,7 +34,8 @@ func ToCustomers(customers ...CustomerParams) Audience {
 	return Audience{recipients: []recipient{{Type: customerType, Customers: slices.Clone(customers)}}}
 }
 
-// ToSegments addresses the customers of the segments with the given ids.
+// ToSegments addresses the customers of the segments with the given ids. An id with white space
+// at either end is invalid.
 func ToSegments(ids ...string) Audience {
 	return Audience{recipients: []recipient{{Type: segmentType, Segments: slices.Clone(ids)}}}
 }
@@ -50,6 +52,21 @@ func ToEach(audiences ...Audience) Audience {
 	}
 	return joined
 }
+
+// Equal reports whether two audiences have equal recipients in the same order. A nil slice
+// equals an empty one.
+func (a Audience) Equal(other Audience) bool {
+	return a.all == other.all && a.emptyPart == other.emptyPart && a.allPart == other.allPart &&
+		slices.EqualFunc(a.recipients, other.recipients, recipient.equal)
+}
+
+var errNoParamsJSON = errors.New("messaging: a broadcast has no JSON form: store Operation() and Body() of what Prepare returns")
+
+// MarshalJSON returns an error, so that recipients are not lost. Store what Prepare returns.
+func (a Audience) MarshalJSON() ([]byte, error) { return nil, errNoParamsJSON }
+
+// UnmarshalJSON returns an error, like MarshalJSON.
+func (a *Audience) UnmarshalJSON([]byte) error { return errNoParamsJSON }
 
 // write writes the recipients as the service reads them: one as an object, several as an
 // array, and none for all customers.
@@ -78,6 +95,9 @@ func (a Audience) checkAlways(p *arguments.Problems) {
 		for j := range r.Customers {
 			r.Customers[j].checkAlways(at.In("customers").Index(j))
 		}
+		for j, id := range r.Segments {
+			at.In("segments").Index(j).Trimmed("", id)
+		}
 	}
 }
 
@@ -99,6 +119,11 @@ type recipient struct {
 	Type      string           `json:"type"`
 	Customers []CustomerParams `json:"customers,omitempty"`
 	Segments  []string         `json:"segments,omitempty"` // their ids
+}
+
+func (r recipient) equal(other recipient) bool {
+	return r.Type == other.Type && slices.Equal(r.Segments, other.Segments) &&
+		slices.EqualFunc(r.Customers, other.Customers, CustomerParams.equal)
 }
 
 // The types of a recipient.
@@ -149,6 +174,11 @@ type CustomerParams struct {
 	PhoneNo string `json:"phone_no,omitempty"`
 	// Devices are stored for the customer and receive its push notifications.
 	Devices []Device `json:"devices,omitempty"`
+}
+
+func (c CustomerParams) equal(other CustomerParams) bool {
+	return c.CustomerID == other.CustomerID && c.Email == other.Email && c.FirstName == other.FirstName &&
+		c.LastName == other.LastName && c.PhoneNo == other.PhoneNo && slices.Equal(c.Devices, other.Devices)
 }
 
 // write writes the customer as encoding/json does.
@@ -215,7 +245,9 @@ func (d *Device) write(w *wire.Writer) {
 type Schedule struct {
 	// Date is the local time in Timezone, in the form "2006-01-02 15:04:05". Any other
 	// form is invalid, and so is a date that does not exist, such as one in the hour that
-	// clocks skip. A date in the past is valid.
+	// clocks skip, or one that is more than a minute in the past: it is unknown what the service
+	// does then. A [Prepared] is not checked again when it is sent, so keep one that you may
+	// have to enqueue again.
 	Date string `json:"schedule_date"`
 	// Timezone is an IANA name such as "Europe/Paris", or "UTC". It must be a name
 	// that [time.LoadLocation] knows. On a machine without a time zone database, any
@@ -243,13 +275,20 @@ func (s *Schedule) validate(p *arguments.Problems) {
 	case s.Timezone == "":
 	case s.Timezone == "Local", err != nil && hasZoneDatabase(): // Local is another zone on each machine
 		p.Add("timezone", "is not a known IANA time zone name")
-	case err == nil && wire.IsLocal(s.Date) && !existsIn(zone, s.Date):
-		p.Add("schedule_date", "does not exist in the time zone, where clocks skip it")
+	case err == nil && wire.IsLocal(s.Date) && !s.isZeroTime():
+		switch at, exists := lastTime(zone, s.Date); {
+		case !exists:
+			p.Add("schedule_date", "does not exist in the time zone, where clocks skip it")
+		case time.Since(at) > time.Minute:
+			p.Add("schedule_date", "is more than a minute in the past")
+		}
 	}
 }
 
+func (s *Schedule) isZeroTime() bool { return s.Date == (time.Time{}).Format(wire.LocalForm) }
+
 func (s *Schedule) checkAlways(p *arguments.Problems) {
-	if s != nil && s.Date == (time.Time{}).Format(wire.LocalForm) { // which the service might take for now
+	if s != nil && s.isZeroTime() { // which the service might take for now
 		p.Add("schedule_date", "is the zero time")
 	}
 }
@@ -262,10 +301,22 @@ func (s *Schedule) wireType() string {
 	return "send-later"
 }
 
-// existsIn reports whether clocks in a zone show a local time.
-func existsIn(zone *time.Location, date string) bool {
-	t, err := time.ParseInLocation(wire.LocalForm, date, zone)
-	return err == nil && t.Format(wire.LocalForm) == date
+// lastTime returns the last time at which clocks in a zone show a date, and whether they do so at
+// all. They show it twice when they are set back.
+func lastTime(zone *time.Location, date string) (last time.Time, exists bool) {
+	inUTC, err := time.Parse(wire.LocalForm, date)
+	if err != nil {
+		return time.Time{}, false
+	}
+	const day = 24 * time.Hour
+	for _, nearby := range []time.Time{inUTC.Add(-day), inUTC.Add(day)} { // with the offsets before and after a change
+		_, offset := nearby.In(zone).Zone()
+		t := inUTC.Add(-time.Duration(offset) * time.Second)
+		if t.In(zone).Format(wire.LocalForm) == date && (!exists || t.After(last)) {
+			last, exists = t, true
+		}
+	}
+	return last, exists
 }
 
 // hasZoneDatabase reports whether zones can be looked up at all. In a minimal container
@@ -340,7 +391,7 @@ func unmarshalModel[T any, M model[T]](data []byte, into M) error {
 // marshalModel implements MarshalJSON of the models. A member of extra replaces a field of
 // the same name, which is zero since the member did not fit.
 func marshalModel(body any, extra map[string]json.RawMessage) ([]byte, error) {
-	written, err := json.Marshal(body)
+	written, err := marshal(body)
 	if err != nil || len(extra) == 0 {
 		return written, err
 	}
@@ -349,5 +400,13 @@ func marshalModel(body any, extra map[string]json.RawMessage) ([]byte, error) {
 		return nil, err
 	}
 	maps.Copy(members, extra)
-	return json.Marshal(members)
+	return marshal(members)
+}
+
+// marshal returns what encoding/json writes without escaping HTML. The encoder of the caller
+// escapes it, unless it is told otherwise.
+func marshal(value any) ([]byte, error) {
+	w := wire.NewWriter()
+	w.Value(value)
+	return w.Finish()
 }

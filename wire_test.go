@@ -132,7 +132,7 @@ func emailExchanges() []wireExchange {
 			call: send(messaging.ToEach(ada, grace, messaging.ToSegments("segment-1", "segment-2")), nil)},
 		{name: "send an email to all customers", base: atTheRoot, call: send(messaging.AllCustomers(), nil), want: sent},
 		{name: "send an email later", base: behindGateway, want: sent,
-			call: send(ada, &messaging.Schedule{Date: "2031-03-04 09:30:00", Timezone: "Europe/Paris"})},
+			call: send(ada, &messaging.Schedule{Date: "2099-03-04 09:30:00", Timezone: "Europe/Paris"})},
 		{name: "send an email with every field", base: behindGateway, call: sendEmailWithEveryField, want: sent},
 	}
 }
@@ -148,7 +148,7 @@ func sendEmailWithEveryField(ctx context.Context, client *messaging.Client) (any
 			"expires": time.Date(2031, 3, 4, 9, 30, 0, 0, time.UTC),
 		},
 		MessageType: "receipt", To: messaging.ToCustomers(goldenRecipient),
-		Schedule: &messaging.Schedule{Date: "2031-03-04 09:30:00", Timezone: "Africa/Lagos"},
+		Schedule: &messaging.Schedule{Date: "2099-03-04 09:30:00", Timezone: "Africa/Lagos"},
 	})
 }
 
@@ -311,7 +311,7 @@ func transactionalExchanges() []wireExchange {
 					{ID: "e1a0c7de-0002-4a53-8f2d-0c7de7a1b002", Channel: messaging.ChannelSMS, Message: "Your code is 1234",
 						CreatedAt: sentAt, TotalSent: 1, TotalDelivered: 1},
 					{ID: "e1a0c7de-0003-4a53-8f2d-0c7de7a1b003", Channel: messaging.ChannelWhatsApp, Message: "Your code is 5678",
-						MessageType: new("OTP"), CreatedAt: sentAt},
+						MessageType: "OTP", CreatedAt: sentAt},
 				},
 				Meta:     messaging.PageMeta{HasNextPage: true, NextPageCursor: "message-cursor-2", PerPage: 20},
 				Response: goldenResponse(message, ""),

@@ -236,16 +236,14 @@ func TestPagesRefuseInvalidQueries(t *testing.T) {
 
 func TestTransactionalMessagesAreListedInTheFormOfTheService(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	kind := "otp"
 	at := time.Date(2030, 5, 1, 11, 30, 5, 999_999_999, time.FixedZone("CEST", 2*60*60))
 	s.AddTransactional(
 		messaging.TransactionalMessage{ID: "m-1", Channel: messaging.ChannelEmail, Subject: "Hello", Title: "Welcome",
-			Message: "Hello, Ada.", MessageType: &kind, CreatedAt: at,
+			Message: "Hello, Ada.", MessageType: "otp", CreatedAt: at,
 			TotalSent: 5, TotalDelivered: 4, TotalFailed: 3, TotalComplained: 2, TotalBounced: 1},
 		messaging.TransactionalMessage{ID: "m-2", Channel: messaging.ChannelSMS,
 			Extra: map[string]json.RawMessage{"created_at": json.RawMessage(`"0000-00-00 00:00:00"`), "cost": json.RawMessage(`0.05`)}},
 	)
-	kind = "changed"
 	assert.JSONEq(t, `{"success":true,"message":"Transactional Messages fetched successfully","data":[
 			{"id":"m-1","channel":"email","subject":"Hello","title":"Welcome","message":"Hello, Ada.","message_type":"otp",
 			 "created_at":"2030-05-01 09:30:05","total_sent":5,"total_delivered":4,"total_failed":3,"total_complained":2,"total_bounced":1},
@@ -267,7 +265,7 @@ func TestTransactionalMessagesThatWereAddedGetDefaults(t *testing.T) {
 	require.Len(t, listed, 2)
 	assert.Len(t, listed[0].ID, 36)
 	assert.NotEqual(t, listed[0].ID, listed[1].ID)
-	assert.Nil(t, listed[0].MessageType)
+	assert.Empty(t, listed[0].MessageType)
 	assert.WithinRange(t, listed[0].CreatedAt, before, time.Now())
 	assert.Equal(t, "1", string(listed[0].Extra["cost"]))
 }

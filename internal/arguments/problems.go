@@ -119,6 +119,8 @@ func (p *Problems) Email(field, value string) {
 	case value == "" || IsEmail(value):
 	case !utf8.ValidString(value):
 		p.Text(field, value)
+	case IsEmail(strings.TrimSpace(value)):
+		p.Add(field, "must not begin or end with white space")
 	default:
 		p.Add(field, "must be an email address")
 	}

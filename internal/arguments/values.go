@@ -81,7 +81,7 @@ func payloadValue(p *Problems, value any) any {
 			return nil
 		}
 		return timestamp(p, *value)
-	case time.Duration:
+	case time.Duration, *time.Duration:
 		return invalid(p, "is a time.Duration, which would be sent in nanoseconds: say the unit, such as Minutes()")
 	}
 	return marshaled(p, value)
@@ -104,7 +104,10 @@ func marshaled(p *Problems, value any) any {
 	w := wire.NewWriter()
 	w.Value(value)
 	raw, err := w.Finish()
+	_, isNumber := value.(json.Number)
 	switch text := reflect.Indirect(reflect.ValueOf(value)); {
+	case isNumber && (err != nil || !json.Valid(raw)):
+		return invalid(p, "must be a number")
 	case err != nil, !json.Valid(raw): // its text could quote the value
 		return invalid(p, "cannot be written as JSON")
 	case !utf8.Valid(raw), text.Kind() == reflect.String && !utf8.ValidString(text.String()): // which was replaced

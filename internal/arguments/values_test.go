@@ -122,6 +122,8 @@ func TestValuesRefuseATimeThatHasNoForm(t *testing.T) {
 		{"a year that is 10000 in UTC alone", time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200)), outside},
 		{"a year that is -1 in UTC alone", time.Date(0, 1, 1, 1, 0, 0, 0, time.FixedZone("", 7200)), outside},
 		{"a duration", time.Minute, duration},
+		{"a pointer to a duration", new(time.Minute), duration},
+		{"a nil pointer to a duration", (*time.Duration)(nil), duration},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -206,7 +208,8 @@ func TestWhatJSONCannotHoldIsInvalidUnderItsName(t *testing.T) {
 		{"an infinity within a slice", []float64{1, math.Inf(1)}, unwritable},
 		{"a channel", make(chan int), unwritable},
 		{"a struct around a function", struct{ F func() }{func() {}}, unwritable},
-		{"a json.Number that is none", json.Number("12" + canary), unwritable},
+		{"a json.Number that is none", json.Number("12" + canary), " must be a number"},
+		{"a json.Number with a comma", json.Number("12,30"), " must be a number"},
 		{"raw JSON that is none", json.RawMessage("{" + canary), unwritable},
 		{"what fails to write itself, in a map", map[string]failing{"x": {}}, unwritable},
 		{"a map with keys that JSON has no form for", map[bool]string{true: canary}, unwritable},
@@ -290,7 +293,7 @@ func TestParamsAreNotModified(t *testing.T) {
 	broadcast := func() messaging.EmailBroadcastParams {
 		return messaging.EmailBroadcastParams{SenderEmail: "a@example.com", SenderName: "A", Email: "b@example.com", Subject: "S",
 			CC: []string{"c@example.com"}, Message: "M", MessageType: "T", Variables: values(),
-			To: messaging.ToCustomers(*customer()), Schedule: &messaging.Schedule{Date: "2027-03-01 09:00:00", Timezone: "UTC"}}
+			To: messaging.ToCustomers(*customer()), Schedule: &messaging.Schedule{Date: "2099-03-01 09:00:00", Timezone: "UTC"}}
 	}
 	event := func() messaging.EventCreateParams {
 		return messaging.EventCreateParams{Name: "signup", Description: "D",

@@ -210,13 +210,16 @@ func (attemptTimeout) Error() string   { return "attempt timed out" }
 func (attemptTimeout) Timeout() bool   { return true }
 func (attemptTimeout) Temporary() bool { return true }
 
-// timedOut is ErrAttemptTimeout with the time limit, and with what set it.
-type timedOut struct {
-	limit  time.Duration
-	option string
+// AttemptTimeout is the time limit of an attempt, and the option that set it.
+type AttemptTimeout struct {
+	Limit  time.Duration
+	Option string // for the text of an error
 }
 
+// timedOut is ErrAttemptTimeout with the time limit.
+type timedOut struct{ AttemptTimeout }
+
 func (e *timedOut) Error() string {
-	return fmt.Sprintf("%v after %v (see %s)", ErrAttemptTimeout, e.limit, e.option)
+	return fmt.Sprintf("%v after %v (see %s)", ErrAttemptTimeout, e.Limit, e.Option)
 }
 func (e *timedOut) Unwrap() error { return ErrAttemptTimeout }

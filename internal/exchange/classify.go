@@ -96,7 +96,7 @@ func (x *Exchange) classifySuccess(resp *http.Response) Outcome {
 
 func (x *Exchange) succeeded(resp *http.Response, envelope wire.Envelope) Outcome {
 	return Outcome{Stage: Succeeded, Delivery: DeliveryAccepted, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
-		Message: envelope.Message, Data: envelope.Data}
+		Message: envelope.Message, Data: envelope.Data, Meta: envelope.Meta}
 }
 
 func (x *Exchange) unreadable(resp *http.Response, body []byte, err error, delivery Delivery) Outcome {
@@ -130,7 +130,7 @@ func (x *Exchange) cause(err error) error {
 	case x.attempt.base.Err() != nil:
 		return contextError(x.attempt.base)
 	case context.Cause(x.attempt.ctx) == ErrAttemptTimeout:
-		return &timedOut{x.Config.AttemptTimeout, x.Config.TimeoutOption}
+		return &timedOut{x.AttemptTimeout}
 	default:
 		return x.keys.Foreign(err)
 	}

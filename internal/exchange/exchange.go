@@ -26,13 +26,10 @@ type Config struct {
 	// OwnTransport means that NewClient built the transport of HTTP.
 	OwnTransport     bool
 	Key              func(context.Context) (string, error)
-	KeyRotates       bool     // Key can return another key each time
-	UserAgent        []string // as a header holds it
-	Retry            RetryPolicy
+	KeyRotates       bool                                     // Key can return another key each time
+	UserAgent        []string                                 // as a header holds it
 	Limiter          interface{ Wait(context.Context) error } // nil for none
 	Logger           *slog.Logger                             // nil for none
-	AttemptTimeout   time.Duration
-	TimeoutOption    string // what set AttemptTimeout, for error texts
 	MaxResponseBytes int64
 }
 
@@ -52,7 +49,9 @@ type Exchange struct {
 	Accept         func(data json.RawMessage) error
 	SetHeaders     func(http.Header) // nil for no further headers
 	RepeatableSend bool              // an unknown delivery may be retried
+	Retry          RetryPolicy
 	WithoutRetries bool
+	AttemptTimeout AttemptTimeout
 	NotAfter       TimeLimit
 	Observer       Observer // nil for none
 	// Context is the caller's, or the one that a hook returned in its place.
@@ -143,7 +142,7 @@ func (x *Exchange) maxAttempts() int {
 	if x.WithoutRetries {
 		return 1
 	}
-	return x.Config.Retry.MaxAttempts
+	return x.Retry.MaxAttempts
 }
 
 // contentJSON is a header value that all requests share, so nothing may change it.
@@ -155,6 +154,7 @@ func (x *Exchange) prepare() error {
 	target := x.Config.BaseURL + "/" + strings.TrimPrefix(x.Operation.Path, "/")
 	if x.Query != "" {
 		target += "?" + x.Query
+		x.keys.UseQuery(x.Query)
 	}
 	req, err := http.NewRequestWithContext(x.Context, x.Operation.Method, target, nil)
 	if err != nil {
@@ -223,7 +223,7 @@ func (x *Exchange) begin(req *http.Request, key string) *attempt {
 	if x.NotAfter != (TimeLimit{}) {
 		x.attempt.body.notAfter = &x.NotAfter
 	}
-	x.attempt.begin(ctx, x.Config.AttemptTimeout, key, x.Body, x.Config.OwnTransport)
+	x.attempt.begin(ctx, x.AttemptTimeout.Limit, key, x.Body, x.Config.OwnTransport)
 	return x.attempt
 }
 
@@ -315,7 +315,7 @@ func (x *Exchange) decide() (late bool) {
 	}
 	switch {
 	case stepAfterAttempt(x.outcome.failure, x.Operation.IsRead(), x.RepeatableSend) == StepRetry:
-		x.retry.RetryWaitMin, x.waiting = x.Config.Retry.pause(x.Context, x.attempts, &x.outcome)
+		x.retry.RetryWaitMin, x.waiting = x.Retry.pause(x.Context, x.attempts, &x.outcome)
 	case x.outcome.StatusCode == http.StatusUnauthorized:
 		x.retry.RetryWaitMin, x.waiting = 0, x.findsAnotherKey()
 	}

@@ -37,13 +37,13 @@ func newSend(ctx context.Context, over roundTripper) *Exchange {
 			BaseURL:          "https://api.example.com",
 			HTTP:             http.Client{Transport: over},
 			Key:              func(context.Context) (string, error) { return testKey, nil },
-			Retry:            RetryPolicy{}.WithDefaults(),
-			AttemptTimeout:   time.Minute,
 			MaxResponseBytes: 1 << 20,
 		},
-		Operation: service.TriggerEvent,
-		Body:      []byte(`{"event_id":"e"}`),
-		Context:   ctx,
+		Operation:      service.TriggerEvent,
+		Body:           []byte(`{"event_id":"e"}`),
+		Retry:          RetryPolicy{}.WithDefaults(),
+		AttemptTimeout: AttemptTimeout{Limit: time.Minute},
+		Context:        ctx,
 	}
 }
 

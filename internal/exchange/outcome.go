@@ -25,9 +25,9 @@ type Outcome struct {
 	// header quotes is removed.
 	StatusCode int
 	Header     http.Header
-	// Message and Data are those of a successful response.
-	Message string
-	Data    json.RawMessage
+	// Message, Data and Meta are those of a successful response.
+	Message    string
+	Data, Meta json.RawMessage
 	// Body is the start of any other response, without keys. Problem is what the body of
 	// a rejection says, and nil for any other response. It is the largest part of an
 	// outcome, and few calls need it.

@@ -21,12 +21,16 @@ type foreignError struct {
 }
 
 // Foreign returns an error for one that comes from other code, such as a transport, a key
-// source or an UnmarshalJSON method. Its text is that of err without the keys and the
-// queries of URLs, and ends before the first quotation mark, after which most code quotes
+// source or an UnmarshalJSON method. Its text is that of err without the keys, the query of
+// the request and the queries of URLs, and ends before the first quotation mark, after which most code quotes
 // what it has read.
 func (k *Keys) Foreign(err error) error {
 	err = WithoutURL(err)
-	text, _, quotes := strings.Cut(urlQuery.ReplaceAllString(k.Text(err.Error()), "$1?…"), `"`)
+	text := k.Text(err.Error())
+	if k.query != "" { // which can stand without a URL, as in a request line
+		text = strings.ReplaceAll(text, k.query, "…")
+	}
+	text, _, quotes := strings.Cut(urlQuery.ReplaceAllString(text, "$1?…"), `"`)
 	if quotes {
 		text += "…"
 	}

@@ -15,6 +15,7 @@ import (
 type Keys struct {
 	keys  []string
 	first [1]string // the memory of keys, since most calls have one
+	query string    // of the request; see [Keys.Foreign]
 }
 
 // redactedKey replaces an API key that a response quotes.
@@ -30,6 +31,9 @@ func (k *Keys) Use(key string) {
 	}
 	k.keys = append(k.keys, key)
 }
+
+// UseQuery sets the query that is hidden in the texts of errors of other code.
+func (k *Keys) UseQuery(query string) { k.query = query }
 
 // Text returns text without the keys.
 func (k *Keys) Text(text string) string {

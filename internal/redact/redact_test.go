@@ -90,7 +90,7 @@ type quotingError struct{ text string }
 func (e *quotingError) Error() string { return e.text }
 
 func TestForeignErrorsShowTheirTextUpToAQuotationMark(t *testing.T) {
-	keys := Keys{keys: []string{"sk_live_0123456789"}}
+	keys := Keys{keys: []string{"sk_live_0123456789"}, query: "emails=ada%40example.com"}
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	tests := []struct {
 		name string
@@ -105,6 +105,9 @@ func TestForeignErrorsShowTheirTextUpToAQuotationMark(t *testing.T) {
 			"token: Get …"},
 		{"a URL with a query", errors.New("fetching https://x.test/token?email=ada@example.com failed"),
 			"fetching https://x.test/token?… failed"},
+		{"the query of the request after a path", errors.New("GET /v1/customers?emails=ada%40example.com HTTP/1.1: refused"),
+			"GET /v1/customers?… HTTP/1.1: refused"},
+		{"the query of the request alone", errors.New("bad query emails=ada%40example.com"), "bad query …"},
 		{"what was read", errors.New(`malformed HTTP response "ada@example.com"`), "malformed HTTP response …"},
 		{"the key", errors.New("bad header sk_live_0123456789"), "bad header [API key]"},
 		{"the key escaped", errors.New("bad header sk&#95;live%5F0123456789"), "bad header [API key]"},
@@ -118,7 +121,7 @@ func TestForeignErrorsShowTheirTextUpToAQuotationMark(t *testing.T) {
 			}
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
 				held := fmt.Sprintf(verb, struct{ err error }{shown})
-				for _, secret := range []string{"sk_live", "ada@", "email="} {
+				for _, secret := range []string{"sk_live", "ada@", "ada%40", "email="} {
 					assert.NotContains(t, held, secret)
 				}
 			}

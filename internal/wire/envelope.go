@@ -30,6 +30,9 @@ type Envelope struct {
 	Message string
 	// Data is the member "data". It is nil for a list, whose data is read as rows.
 	Data json.RawMessage
+	// Meta is the member "meta", or nil if there is none. It is nil for a list, whose meta is
+	// read with the rows.
+	Meta json.RawMessage
 	// DataErr is set if only the data cannot be read.
 	DataErr error
 }
@@ -140,6 +143,9 @@ func (e *envelopeReader) readMember(r *Reader, key []byte) (err error) {
 		if e.rows != nil {
 			return e.rows.ReadMeta(r)
 		}
+		raw, err := r.raw()
+		e.Meta = bytes.Clone(raw)
+		return err
 	}
 	return r.Skip()
 }

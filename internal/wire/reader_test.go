@@ -357,8 +357,7 @@ func TestDecodeReadsMembersInAnyOrder(t *testing.T) {
 func TestDecodeKeepsUndocumentedValues(t *testing.T) {
 	message, err := messageIn(t, `"channel":"Carrier-Pigeon","message_type":"OTP"`)
 	require.NoError(t, err)
-	messageType := "OTP"
-	assert.Equal(t, messaging.TransactionalMessage{Channel: "Carrier-Pigeon", MessageType: &messageType}, message)
+	assert.Equal(t, messaging.TransactionalMessage{Channel: "Carrier-Pigeon", MessageType: "OTP"}, message)
 }
 
 func TestDecodeSharesNoMemoryWithItsBuffer(t *testing.T) {

@@ -25,21 +25,6 @@ func (r Record) Text(key []byte, target *string) error {
 	return r.String(target)
 }
 
-// OptionalText reads a string. It sets *target to nil for a null, unlike for "".
-func (r Record) OptionalText(key []byte, target **string) error {
-	*target = nil
-	switch r.Kind() {
-	case String, Number:
-		*target = new(string)
-		return r.Text(key, *target)
-	case Null:
-		r.drop(key)
-		return r.Skip()
-	default:
-		return r.Keep(key)
-	}
-}
-
 // Integer reads an integer in any notation: 20, "20", 20.0, 2e1.
 func (r Record) Integer(key []byte, target *int) error {
 	*target = 0

@@ -61,7 +61,7 @@ func emailToSome() messaging.EmailBroadcastParams {
 		SenderEmail: "sender." + CanaryEmail, SenderName: Canary, Email: "to." + CanaryEmail, Subject: Canary,
 		CC: spare("cc." + CanaryEmail), BCC: spare("bcc." + CanaryEmail), ReplyTo: spare("reply." + CanaryEmail),
 		Message: oddText, TemplateID: Canary, EmailTemplateID: Canary, Variables: freeValues(),
-		MessageType: Canary, To: someone(), Schedule: &messaging.Schedule{Date: "2031-03-04 05:06:07", Timezone: "UTC"},
+		MessageType: Canary, To: someone(), Schedule: &messaging.Schedule{Date: "2099-03-04 05:06:07", Timezone: "UTC"},
 	}
 }
 
@@ -72,7 +72,7 @@ func emailToAll() messaging.EmailBroadcastParams {
 
 func pushToSome() messaging.PushBroadcastParams {
 	return messaging.PushBroadcastParams{Subject: Canary, Message: oddText, WhatsAppTemplateID: Canary, To: someone(),
-		Schedule: &messaging.Schedule{Date: "2031-03-04 05:06:07", Timezone: "UTC"}}
+		Schedule: &messaging.Schedule{Date: "2099-03-04 05:06:07", Timezone: "UTC"}}
 }
 
 func pushToAll() messaging.PushBroadcastParams {

@@ -31,18 +31,25 @@ var customerTable = output.Table{
 }
 
 func newCustomerList(s *settings) *cobra.Command {
-	filter := messaging.CustomerListParams{PerPage: pageSize}
+	var ids, emails []string // nil without the flag
 	cmd := list{
 		use: "list", short: "List all customers, or those with the given ids or addresses",
 		example: `  messaging -p sandbox customer list
   messaging -p sandbox customer list --emails ada@example.com,grace@example.com --json=email,customer_id`,
 		flags: func(f *pflag.FlagSet) {
-			f.StringSliceVar(&filter.CustomerIDs, "ids", nil, "only customers with these ids, such as `a,b`")
-			f.StringSliceVar(&filter.Emails, "emails", nil, "only customers with these addresses, such as `a,b`")
+			f.StringSliceVar(&ids, "ids", nil, "only customers with these ids, such as `a,b`")
+			f.StringSliceVar(&emails, "emails", nil, "only customers with these addresses, such as `a,b`")
 		},
 		table: customerTable,
 		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.Customer, error] {
-			return client.Customers.All(c.ctx, filter)
+			params := messaging.CustomerListParams{PerPage: pageSize}
+			if ids != nil {
+				params.CustomerIDs = messaging.Only(ids...)
+			}
+			if emails != nil {
+				params.Emails = messaging.Only(emails...)
+			}
+			return client.Customers.All(c.ctx, params)
 		}),
 	}.command(s)
 	cmd.MarkFlagsMutuallyExclusive("ids", "emails")

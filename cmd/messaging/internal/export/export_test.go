@@ -177,7 +177,7 @@ func TestALineIsTheModelsOwnJSON(t *testing.T) {
 		compareWithModel(t, Events, messaging.Event{ID: text + "1", Name: text + "2", Description: text + "3", CreatedAt: at, Extra: extra,
 			Parameters: []messaging.EventParameter{{Name: text + "4", Type: messaging.ParameterText, Required: true}}})
 		compareWithModel(t, Messages, messaging.TransactionalMessage{ID: text + "1", Channel: "email", Subject: text + "2", Title: text + "3",
-			Message: text + "4", MessageType: &text, CreatedAt: at, TotalSent: 1, TotalDelivered: 2, TotalFailed: 3, TotalComplained: 4,
+			Message: text + "4", MessageType: text, CreatedAt: at, TotalSent: 1, TotalDelivered: 2, TotalFailed: 3, TotalComplained: 4,
 			TotalBounced: 5, Extra: extra})
 	}
 	compareWithModel(t, Customers, messaging.Customer{})

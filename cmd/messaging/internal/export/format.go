@@ -73,11 +73,8 @@ func appendText(cell []byte, field any) []byte {
 	switch value := field.(type) {
 	case *string:
 		return append(cell, *value...)
-	case **string:
-		if *value == nil {
-			return cell
-		}
-		return append(cell, **value...)
+	case *orNull:
+		return append(cell, *value...)
 	case *time.Time:
 		return wire.AppendTime(cell, *value, time.RFC3339)
 	case *[]string:
@@ -168,6 +165,13 @@ func (e *jsonEncoder[T]) member(name string, field any) {
 	switch value := field.(type) {
 	case *string:
 		e.line.TextMember(name, *value)
+	case *orNull:
+		if *value == "" {
+			e.line.Name(name)
+			e.line.Value(nil)
+			return
+		}
+		e.line.TextMember(name, string(*value))
 	case *time.Time:
 		e.line.TimeMember(name, *value, e.records.timeForm)
 	case *[]string:

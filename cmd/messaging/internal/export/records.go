@@ -36,6 +36,9 @@ type column[T any] struct {
 	field func(*T) any
 }
 
+// orNull is a text that is null in JSON if it is empty.
+type orNull string
+
 // Customers are the customers of the account.
 var Customers = Records[messaging.Customer]{
 	Name:     "customers",
@@ -91,7 +94,7 @@ var Messages = Records[messaging.TransactionalMessage]{
 		{"subject", func(m *messaging.TransactionalMessage) any { return &m.Subject }},
 		{"title", func(m *messaging.TransactionalMessage) any { return &m.Title }},
 		{"message", func(m *messaging.TransactionalMessage) any { return &m.Message }},
-		{"message_type", func(m *messaging.TransactionalMessage) any { return &m.MessageType }},
+		{"message_type", func(m *messaging.TransactionalMessage) any { return (*orNull)(&m.MessageType) }},
 		{"created_at", func(m *messaging.TransactionalMessage) any { return &m.CreatedAt }},
 		{"total_sent", func(m *messaging.TransactionalMessage) any { return &m.TotalSent }},
 		{"total_delivered", func(m *messaging.TransactionalMessage) any { return &m.TotalDelivered }},
