@@ -301,6 +301,10 @@ type EventParameter struct {
 	Name     string        `json:"name"`
 	Type     ParameterType `json:"type"`
 	Required bool          `json:"required"`
+	// Extra holds the members that have no field here, as JSON. It is nil if there are none.
+	// [EventsService.Create] sends them, so remove ids before you define the parameter in
+	// another account. A name, type or required in it, in any case, is invalid.
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 func (e *EventParameter) decode(r *wire.Reader) error {
@@ -315,13 +319,32 @@ func (e *EventParameter) decode(r *wire.Reader) error {
 		case "required":
 			return r.Boolean(&e.Required)
 		default:
-			return r.Skip()
+			return wire.Record{Reader: r, Extra: &e.Extra}.Keep(key)
 		}
 	})
 }
 
-// UnmarshalJSON reads what the service sends, with the type in any case.
+// MarshalJSON writes the wire form of the parameter, including Extra.
+func (e EventParameter) MarshalJSON() ([]byte, error) {
+	type fields EventParameter
+	return marshalModel(fields(e), e.Extra)
+}
+
+// UnmarshalJSON reads what the service sends, with the type in any case, and what MarshalJSON
+// writes.
 func (e *EventParameter) UnmarshalJSON(data []byte) error { return unmarshalModel(data, e) }
+
+// checkExtra checks the members that are sent beside those of the fields.
+func (e *EventParameter) checkExtra(problems *arguments.Problems) {
+	extra := make(map[string]any, len(e.Extra))
+	for _, name := range slices.Sorted(maps.Keys(e.Extra)) {
+		switch extra[name] = e.Extra[name]; strings.ToLower(name) {
+		case "name", "type", "required":
+			problems.Add(name, "is not an extra member: set the field instead")
+		}
+	}
+	arguments.TemplateValues(problems, extra)
+}
 
 // EventCreateParams describes a new event. Every field is required.
 type EventCreateParams struct {
@@ -374,7 +397,9 @@ func (p *EventCreateParams) wire(problems *arguments.Problems) any {
 	problems.Trimmed("name", p.Name)
 	parameters := make([]EventParameter, len(p.Parameters))
 	for i, parameter := range p.Parameters {
-		problems.In("parameters").Index(i).OneLine("name", parameter.Name)
+		at := problems.In("parameters").Index(i)
+		at.OneLine("name", parameter.Name)
+		parameter.checkExtra(at)
 		parameter.Type = parameter.Type.lower()
 		parameters[i] = parameter
 	}
@@ -515,14 +540,12 @@ func (e *Event) decodeParameters(r *wire.Reader) error {
 	if null, err := r.Null(); null {
 		return err
 	}
-	return r.Array(func(int) error {
+	return r.Array(func(i int) error {
 		if err := r.Count(); err != nil {
 			return err
 		}
-		var parameter EventParameter
-		err := parameter.decode(r)
-		e.Parameters = append(e.Parameters, parameter)
-		return err
+		e.Parameters = append(e.Parameters, EventParameter{})
+		return e.Parameters[i].decode(r)
 	})
 }
 

@@ -39,7 +39,7 @@ func Parse(name string, data []byte) (list []messaging.EventCreateParams, err er
 			event.Parameters = []messaging.EventParameter{}
 		}
 		for _, p := range each.Parameters {
-			event.Parameters = append(event.Parameters, messaging.EventParameter(p))
+			event.Parameters = append(event.Parameters, messaging.EventParameter{Name: p.Name, Type: p.Type, Required: p.Required})
 		}
 		list = append(list, event)
 	}
