@@ -97,10 +97,9 @@ func (s *EventsService) GetByName(ctx context.Context, name string, opts ...Requ
 	return event, nil
 }
 
-// FindEvent returns the event of a list that [EventsService.GetByName] would return from the
-// list of the account, or its error. To look up several events, read the list once:
-//
-//	all, err := messaging.Collect(client.Events.All(ctx, messaging.EventListParams{}))
+// FindEvent returns the element of events that has the given name. It chooses between several
+// as [EventsService.GetByName] does, and returns [ErrEventNotFound] or [ErrEventAmbiguous].
+// Use it to look up several events in one list.
 func FindEvent(events []Event, name string) (*Event, error) {
 	named := namesakes{name: name, alike: (*Event).equals}
 	for i := range events {
@@ -151,7 +150,7 @@ func (e *Event) isOlderThan(other *Event) bool {
 // equals reports whether e and other are equal, as [EventsService.GetByName] defines it.
 // Parameters that cannot be read are equal to no others.
 func (e *Event) equals(other *Event) bool {
-	return e.Extra[parametersMember] == nil && other.Extra[parametersMember] == nil && len(e.Parameters) == len(other.Parameters) &&
+	return e.Extra["parameters"] == nil && other.Extra["parameters"] == nil && len(e.Parameters) == len(other.Parameters) &&
 		maps.EqualFunc(byParameterName(e.Parameters), byParameterName(other.Parameters), func(a, b EventParameter) bool {
 			return a.Type.lower() == b.Type.lower() && a.Required == b.Required
 		})
@@ -181,13 +180,10 @@ func (s *EventsService) find(ctx context.Context, named *namesakes, opts []Reque
 
 var errMisfit = errors.New("cannot be read, and it may be of the event that is looked up")
 
-// parametersMember is the member of an event in which its parameters are.
-const parametersMember = "parameters"
-
 // oddMember returns the member that does not fit its field and that a lookup by name needs,
 // or "".
 func (e *Event) oddMember(name string) string {
-	for _, member := range []string{"name", "id", parametersMember} {
+	for _, member := range []string{"name", "id", "parameters"} {
 		if _, odd := e.Extra[member]; odd && (member == "name" || e.Name == name) {
 			return member
 		}
@@ -206,18 +202,18 @@ func (e *Event) oddMember(name string) string {
 // of them fit, Ensure returns the oldest; see [EventsService.GetByName]. The error is
 // [ErrEventDiffers] if none fits, and [ErrEventAmbiguous] if only some of them fit.
 //
-// The service has no way to prevent that two programs that call Ensure at the same time both
-// create the event. So Ensure looks again after a creation, and returns the oldest event that
-// fits. All programs agree on it once the list of the service shows every one. If that lookup
-// fails, Ensure returns the event that it created. To define an event once, call Ensure in a
-// deploy job, before the programs that trigger the event start. The command "messaging doctor"
-// lists events that have the same name.
+// Two programs that call Ensure at the same time can both create the event, because the
+// service has no way to prevent it. So Ensure looks again after a creation, and returns the
+// oldest event that fits. All programs agree on that event once the list of the service shows
+// it to them. If the second lookup fails, Ensure returns what it created. To define an event
+// only once, call Ensure in a deploy job, before the programs that trigger the event start.
+// The command "messaging doctor" lists the events that share a name.
 //
 // For any error that occurs before the creation begins, [DeliveryOf] returns
 // [DeliveryNotSent]. The creation has the same errors as Create; if it was accepted, another
-// call of Ensure returns the event. Two errors have DeliveryAccepted: ErrEventDiffers if the
-// service created the event under another name, which the next call would not find, and
-// ErrEventAmbiguous if another program created an event that does not fit at the same time.
+// call of Ensure returns the event. Two errors after it have [DeliveryAccepted]:
+// ErrEventDiffers if the service created the event under another name, which the next call
+// would not find, and ErrEventAmbiguous if another program created one that does not fit.
 //
 // API: GET /v1/events
 //
