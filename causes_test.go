@@ -393,8 +393,9 @@ func causesOfLookups() []cause {
 	const (
 		noRows   = `{"success":true,"data":[]}`
 		oneEvent = `{"success":true,"data":[{"id":"e-1","name":"order paid","parameters":[]}]}`
-		twoAlike = `{"success":true,"data":[{"id":"e-1","name":"order paid"},{"id":"e-2","name":"order paid"}]}`
-		another  = `{"success":true,"data":{"data":[{"customer_id":"c-2"}]}}`
+		two      = `{"success":true,"data":[{"id":"e-1","name":"order paid","parameters":[{"name":"order","type":"text"}]},` +
+			`{"id":"e-2","name":"order paid","parameters":[]}]}`
+		another = `{"success":true,"data":{"data":[{"customer_id":"c-2"}]}}`
 	)
 	get := func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
 		_, err := client.Customers.Get(ctx, "c-1")
@@ -419,14 +420,17 @@ func causesOfLookups() []cause {
 		reading("no such customer", get, scripted.Responds(200, noRows)),
 		reading("another customer", get, scripted.Responds(200, another)),
 		reading("no such event", find, scripted.Responds(200, noRows)),
-		reading("several events of that name", find, scripted.Responds(200, twoAlike)),
+		reading("several events of that name", find, scripted.Responds(200, two)),
 		reading("503 of a page", rangeFrom("c7"), scripted.Responds(503, "")),
 		reading("422 of a page", rangeFrom("c7"), scripted.Responds(422, serviceJSON)),
 		reading("503 of a lookup", find, scripted.Responds(503, "")),
 		ensuring("an event that differs", scripted.Responds(200, oneEvent)),
-		ensuring("several events of that name in Ensure", scripted.Responds(200, twoAlike)),
+		ensuring("several events of that name in Ensure", scripted.Responds(200, two)),
 		{name: "an event that was created under another name", kinds: sends, send: ensure,
 			scenes: []scripted.Scene{scripted.Responds(200, noRows), scripted.Responds(200, `{"success":true,"data":{"id":"e-1","name":"paid"}}`)}},
+		{name: "an event that was created when another program created one that differs", kinds: sends, send: ensure,
+			scenes: []scripted.Scene{scripted.Responds(200, noRows),
+				scripted.Responds(200, `{"success":true,"data":{"id":"e-1","name":"order paid"}}`), scripted.Responds(200, two)}},
 		ensuring("429 of the lookup in Ensure", scripted.Responds(429, serviceJSON)),
 		ensuring("503 of the lookup in Ensure", scripted.Responds(503, "")),
 		ensuring("401 of the lookup in Ensure", scripted.Responds(401, "")),

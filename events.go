@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/internal/arguments"
+	"github.com/messaging-go/messaging/internal/redact"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/internal/wire"
 )
@@ -72,43 +74,108 @@ func (s *EventsService) list(p EventListParams, opts []RequestOption) list[Event
 }
 
 // GetByName returns the event definition with the given name. Case matters. GetByName reads
-// the whole list, since the service cannot search by name. Names are not unique: the error
-// is [ErrEventNotFound] if no event has the name, and [ErrEventAmbiguous] if several events
-// have it. An event that is listed twice under one id is one event.
+// the whole list, since the service cannot search by name; [FindEvent] searches a list that
+// you have read.
+//
+// Names are not unique. Events are equal if their parameters have the same names and types
+// and are required alike, in any order. If all events with the name are equal, GetByName
+// returns the oldest, as [EventsService.Ensure] does: the first by CreatedAt, then by ID,
+// where a missing one comes last. Otherwise the error is [ErrEventAmbiguous]. If no event has
+// the name, it is [ErrEventNotFound].
 //
 // API: GET /v1/events
 func (s *EventsService) GetByName(ctx context.Context, name string, opts ...RequestOption) (*Event, error) {
-	found, attempts, err := s.find(ctx, name, opts)
-	if err == nil && found == nil {
-		err = newLookupError(service.GetEvent, attempts, ErrEventNotFound)
+	named := namesakes{name: name, alike: (*Event).equals}
+	attempts, err := s.find(ctx, &named, opts)
+	if err != nil {
+		return nil, err
 	}
-	return found, err
+	event, err := named.choose()
+	if err != nil {
+		return nil, newLookupError(service.GetEvent, attempts, err)
+	}
+	return event, nil
 }
 
-// find returns the event with the given name, or nil if there is none, and the number of
-// attempts of the last request.
-func (s *EventsService) find(ctx context.Context, name string, opts []RequestOption) (found *Event, attempts int, err error) {
-	events := list[Event, *Event]{s.core, service.GetEvent, listQuery{lookup: byName, name: name}, opts}
+// FindEvent returns the element of events that has the given name. It chooses between several
+// as [EventsService.GetByName] does, and returns [ErrEventNotFound] or [ErrEventAmbiguous].
+// Use it to look up several events in one list.
+func FindEvent(events []Event, name string) (*Event, error) {
+	named := namesakes{name: name, alike: (*Event).equals}
+	for i := range events {
+		named.add(&events[i])
+	}
+	return named.choose()
+}
+
+// namesakes are the events that have a name.
+type namesakes struct {
+	name   string
+	alike  func(a, b *Event) bool // an equivalence
+	oldest *Event                 // nil if there is none
+	differ bool                   // not all of them are alike
+}
+
+func (n *namesakes) add(event *Event) {
+	switch {
+	case event.Name != n.name:
+	case n.oldest == nil:
+		n.oldest = event
+	case !n.alike(event, n.oldest):
+		n.differ = true
+	case event.isOlderThan(n.oldest):
+		n.oldest = event
+	}
+}
+
+// choose returns the oldest event if all are alike.
+func (n *namesakes) choose() (*Event, error) {
+	switch {
+	case n.differ:
+		return nil, ErrEventAmbiguous
+	case n.oldest == nil:
+		return nil, ErrEventNotFound
+	}
+	return n.oldest, nil
+}
+
+// isOlderThan reports whether e comes before other in an order that all programs agree on.
+func (e *Event) isOlderThan(other *Event) bool {
+	if !e.CreatedAt.Equal(other.CreatedAt) {
+		return !e.CreatedAt.IsZero() && (other.CreatedAt.IsZero() || e.CreatedAt.Before(other.CreatedAt))
+	}
+	return e.ID != "" && (other.ID == "" || e.ID < other.ID)
+}
+
+// equals reports whether e and other are equal, as [EventsService.GetByName] defines it.
+// Parameters that cannot be read are equal to no others.
+func (e *Event) equals(other *Event) bool {
+	return e.Extra["parameters"] == nil && other.Extra["parameters"] == nil && len(e.Parameters) == len(other.Parameters) &&
+		maps.EqualFunc(byParameterName(e.Parameters), byParameterName(other.Parameters), func(a, b EventParameter) bool {
+			return a.Type.lower() == b.Type.lower() && a.Required == b.Required
+		})
+}
+
+// find adds the events of the account to named, until two of them are not alike. It returns
+// the number of attempts of the last request.
+func (s *EventsService) find(ctx context.Context, named *namesakes, opts []RequestOption) (attempts int, err error) {
+	events := list[Event, *Event]{s.core, service.GetEvent, listQuery{lookup: byName, name: named.name}, opts}
 	for page, err := range events.pages(ctx, false) {
 		if err != nil {
-			return nil, 0, errors.Unwrap(err) // the caller has no use for a cursor
+			return 0, errors.Unwrap(err) // the caller has no use for a cursor
 		}
 		attempts = page.Response.Attempts
 		for i := range page.Items {
 			event := &page.Items[i]
-			if odd := event.oddMember(name); odd != "" {
-				return nil, 0, unusable(service.GetEvent, page.Response, wire.At("data."+strconv.Itoa(i)+"."+odd, errMisfit))
+			if odd := event.oddMember(named.name); odd != "" {
+				return 0, unusable(service.GetEvent, page.Response, wire.At("data."+strconv.Itoa(i)+"."+odd, errMisfit))
 			}
-			switch {
-			case event.Name != name:
-			case found == nil:
-				found = event
-			case event.ID == "" || event.ID != found.ID: // the list can shift between two requests
-				return nil, 0, newLookupError(service.GetEvent, attempts, ErrEventAmbiguous)
+			if named.add(event); named.differ {
+				return attempts, nil
 			}
 		}
 	}
-	return found, attempts, nil
+	return attempts, nil
 }
 
 var errMisfit = errors.New("cannot be read, and it may be of the event that is looked up")
@@ -124,23 +191,29 @@ func (e *Event) oddMember(name string) string {
 	return ""
 }
 
-// Ensure returns the event definition named p.Name, and creates it if none exists. Call it
-// when a program starts: [EventsService.Create] would define another event with the same
-// name each time, and the service cannot delete events.
+// Ensure returns the event definition named p.Name, and creates it if none exists.
+// [EventsService.Create] would define another event with the same name each time, and the
+// service cannot delete events.
 //
-// The error is [ErrEventDiffers] if the existing definition cannot be triggered as p
-// describes it: it lacks a parameter of p, a parameter has a different type, or it requires
-// a parameter that p does not require. The description, the order of parameters, additional
-// optional parameters, and parameters named email or customer do not matter. The error is
-// [ErrEventAmbiguous] if several events have the name. For any error that occurs before the
-// creation begins, [DeliveryOf] returns [DeliveryNotSent]. The creation has the same errors
-// as Create; if it was accepted, another call of Ensure returns the event. If the service
-// creates the event under another name, which the next call would not find, the error is
-// ErrEventDiffers with [DeliveryAccepted].
+// An existing definition fits if it can be triggered as p describes it. Otherwise it lacks a
+// parameter of p, a parameter has a different type, or it requires a parameter that p does
+// not require. The description, the order of parameters, additional optional parameters, and
+// parameters named email or customer do not matter. If several events have the name and all
+// of them fit, Ensure returns the oldest; see [EventsService.GetByName]. The error is
+// [ErrEventDiffers] if none fits, and [ErrEventAmbiguous] if only some of them fit.
 //
 // Two programs that call Ensure at the same time can both create the event, because the
-// service has no way to prevent it. [EventsService.GetByName] then returns
-// ErrEventAmbiguous. Let one program define the events of an account.
+// service has no way to prevent it. So Ensure looks again after a creation, and returns the
+// oldest event that fits. All programs agree on that event once the list of the service shows
+// it to them. If the second lookup fails, Ensure returns what it created. To define an event
+// only once, call Ensure in a deploy job, before the programs that trigger the event start.
+// The command "messaging doctor" lists the events that share a name.
+//
+// For any error that occurs before the creation begins, [DeliveryOf] returns
+// [DeliveryNotSent]. The creation has the same errors as Create; if it was accepted, another
+// call of Ensure returns the event. Two errors after it have [DeliveryAccepted]:
+// ErrEventDiffers if the service created the event under another name, which the next call
+// would not find, and ErrEventAmbiguous if another program created one that does not fit.
 //
 // API: GET /v1/events
 //
@@ -149,18 +222,34 @@ func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ..
 	if ctx == nil || !s.core.accepts(&p, opts) {
 		return s.Create(ctx, p, opts...) // which returns what is invalid, and sends nothing
 	}
-	found, attempts, err := s.find(ctx, p.Name, opts)
+	var keys redact.Keys
+	named := namesakes{name: p.Name, alike: func(a, b *Event) bool { return a.fits(p) == b.fits(p) }}
+	attempts, err := s.noting(&keys).find(ctx, &named, opts)
 	switch {
 	case err != nil:
 		return nil, &notCreatedError{err}
-	case found == nil:
+	case named.oldest == nil:
 		return s.createNamed(ctx, p, opts)
 	}
-	if differences := found.differences(p); differences != nil {
-		err := fmt.Errorf("%w: the service %s", ErrEventDiffers, strings.Join(differences, "; it "))
+	found, err := named.choose()
+	if err == nil && !found.fits(p) {
+		err = fmt.Errorf("%w: the service %s", ErrEventDiffers, keys.Text(strings.Join(found.differences(p), "; it ")))
+	}
+	if err != nil {
 		return nil, &notCreatedError{newLookupError(service.GetEvent, attempts, err)}
 	}
 	return found, nil
+}
+
+// noting returns a copy of s that adds the API keys of its calls to keys.
+func (s *EventsService) noting(keys *redact.Keys) *EventsService {
+	core, source := *s.core, s.core.engine.Key
+	core.engine.Key = func(ctx context.Context) (string, error) {
+		key, err := source(ctx)
+		keys.Use(key)
+		return key, err
+	}
+	return &EventsService{&core}
 }
 
 // createNamed creates an event that a later lookup by name must find.
@@ -174,7 +263,16 @@ func (s *EventsService) createNamed(ctx context.Context, p EventCreateParams, op
 		return nil, newLookupError(service.CreateEvent, response.Attempts,
 			fmt.Errorf("%w: it was created under another name; do not repeat it", ErrEventDiffers))
 	}
-	return &created, nil
+	fits := func(e *Event) bool { return e.ID == created.ID || e.fits(p) }
+	named := namesakes{name: p.Name, alike: func(a, b *Event) bool { return fits(a) == fits(b) }, oldest: &created}
+	switch _, err := s.find(ctx, &named, opts); {
+	case err != nil, named.oldest.ID == created.ID && !named.differ:
+		return &created, nil
+	case named.differ:
+		return nil, &lookupError{failedCall(service.CreateEvent, response.Attempts, DeliveryAccepted, NextNone),
+			fmt.Errorf("%w: it was created, but another program created one that is defined differently", ErrEventAmbiguous)}
+	}
+	return named.oldest, nil
 }
 
 // notCreatedError reports why Ensure did not begin to create an event.
@@ -199,6 +297,10 @@ type EventParameter struct {
 	Name     string        `json:"name"`
 	Type     ParameterType `json:"type"`
 	Required bool          `json:"required"`
+	// Extra holds the members that have no field here, as JSON. It is nil if there are none.
+	// [EventsService.Create] sends them, so remove ids before you define the parameter in
+	// another account. A name, type or required in it, in any case, is invalid.
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 func (e *EventParameter) decode(r *wire.Reader) error {
@@ -213,13 +315,32 @@ func (e *EventParameter) decode(r *wire.Reader) error {
 		case "required":
 			return r.Boolean(&e.Required)
 		default:
-			return r.Skip()
+			return wire.Record{Reader: r, Extra: &e.Extra}.Keep(key)
 		}
 	})
 }
 
-// UnmarshalJSON reads what the service sends, with the type in any case.
+// MarshalJSON writes the wire form of the parameter, including Extra.
+func (e EventParameter) MarshalJSON() ([]byte, error) {
+	type fields EventParameter
+	return marshalModel(fields(e), e.Extra)
+}
+
+// UnmarshalJSON reads what the service sends, with the type in any case, and what MarshalJSON
+// writes.
 func (e *EventParameter) UnmarshalJSON(data []byte) error { return unmarshalModel(data, e) }
+
+// checkExtra checks the members that are sent beside those of the fields.
+func (e *EventParameter) checkExtra(problems *arguments.Problems) {
+	extra := make(map[string]any, len(e.Extra))
+	for _, name := range slices.Sorted(maps.Keys(e.Extra)) {
+		switch extra[name] = e.Extra[name]; strings.ToLower(name) {
+		case "name", "type", "required":
+			problems.Add(name, "is not an extra member: set the field instead")
+		}
+	}
+	arguments.TemplateValues(problems, extra)
+}
 
 // EventCreateParams describes a new event. Every field is required.
 type EventCreateParams struct {
@@ -272,7 +393,9 @@ func (p *EventCreateParams) wire(problems *arguments.Problems) any {
 	problems.Trimmed("name", p.Name)
 	parameters := make([]EventParameter, len(p.Parameters))
 	for i, parameter := range p.Parameters {
-		problems.In("parameters").Index(i).OneLine("name", parameter.Name)
+		at := problems.In("parameters").Index(i)
+		at.OneLine("name", parameter.Name)
+		parameter.checkExtra(at)
 		parameter.Type = parameter.Type.lower()
 		parameters[i] = parameter
 	}
@@ -413,14 +536,12 @@ func (e *Event) decodeParameters(r *wire.Reader) error {
 	if null, err := r.Null(); null {
 		return err
 	}
-	return r.Array(func(int) error {
+	return r.Array(func(i int) error {
 		if err := r.Count(); err != nil {
 			return err
 		}
-		var parameter EventParameter
-		err := parameter.decode(r)
-		e.Parameters = append(e.Parameters, parameter)
-		return err
+		e.Parameters = append(e.Parameters, EventParameter{})
+		return e.Parameters[i].decode(r)
 	})
 }
 
@@ -447,46 +568,35 @@ func (e Event) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what the service sends and what MarshalJSON writes.
 func (e *Event) UnmarshalJSON(data []byte) error { return unmarshalModel(data, e) }
 
-// known returns t if this package knows the type. Any other type in a response can quote an
-// API key, in lower case, in which it is not recognized.
-func (t ParameterType) known() ParameterType {
-	switch t {
-	case ParameterText, ParameterNumeric, ParameterTimestamp:
-		return t
-	default:
-		return "another type"
-	}
-}
-
 func (t ParameterType) lower() ParameterType { return ParameterType(strings.ToLower(string(t))) }
 
 // reservedKeys are the keys of the payload that identify the customer.
 var reservedKeys = []string{"customer", "email"}
 
-// differences lists what keeps e from being triggered as p describes it. It quotes only names
-// and types of p, since those of the service can quote an API key.
+// fits reports whether e can be triggered as p describes it.
+func (e *Event) fits(p EventCreateParams) bool { return e.differences(p) == nil }
+
+// differences lists what keeps e from being triggered as p describes it. It quotes names and
+// types of the service.
 func (e *Event) differences(p EventCreateParams) (differences []string) {
+	add := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
 	there, wanted := byParameterName(e.Parameters), byParameterName(p.Parameters)
 	for _, parameter := range p.Parameters {
 		switch found, ok := there[parameter.Name]; {
 		case !ok:
-			differences = append(differences, "has no parameter "+parameter.Name)
+			add("has no parameter %s", parameter.Name)
 		case found.Type.lower() != parameter.Type.lower():
-			differences = append(differences, fmt.Sprintf("has %s as %s, you as %s", parameter.Name, found.Type.known(), parameter.Type.lower()))
+			add("has %s as %s, you as %s", parameter.Name, cmp.Or(found.Type.lower(), "no type"), parameter.Type.lower())
 		}
 	}
-	more := false
 	for _, parameter := range e.Parameters {
 		switch known, ok := wanted[parameter.Name]; {
 		case !parameter.Required || known.Required || slices.Contains(reservedKeys, parameter.Name):
 		case !ok:
-			more = true
+			add("requires %s, which you do not have", parameter.Name)
 		default:
-			differences = append(differences, "requires "+parameter.Name+", you do not")
+			add("requires %s, you do not", parameter.Name)
 		}
-	}
-	if more {
-		differences = append(differences, "requires parameters that you do not have")
 	}
 	return differences
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func TestEventsAreLookedUpByName(t *testing.T) {
 	for range 45 {
 		service.AddEvents(messaging.Event{Name: "another"})
 	}
-	service.AddEvents(messaging.Event{Name: "twice"}) // three pages later
+	service.AddEvents(messaging.Event{Name: "twice", Parameters: shipped.Parameters}) // three pages later
 	service.AddEvents(messaging.Event{ID: "e-1", Name: "order shipped"}, messaging.Event{ID: "e-2", Name: "Order shipped"},
 		messaging.Event{ID: "e-3", Name: "order shipped again"})
 	client := service.Client()
@@ -85,15 +86,16 @@ func TestEnsureComparesWhatATriggerDependsOn(t *testing.T) {
 		{"a missing one", []messaging.EventParameter{order}, "the service has no parameter weight"},
 		{"another type", []messaging.EventParameter{order, {Name: "weight", Type: "text"}}, "the service has weight as text, you as numeric"},
 		{"a type that is not known here", []messaging.EventParameter{order, {Name: "weight", Type: "mass"}},
-			"the service has weight as another type, you as numeric"},
+			"the service has weight as mass, you as numeric"},
+		{"no type", []messaging.EventParameter{order, {Name: "weight"}}, "the service has weight as no type, you as numeric"},
 		{"one that is required there alone", []messaging.EventParameter{order, required(weight)}, "the service requires weight, you do not"},
 		{"a further required one", []messaging.EventParameter{order, weight, {Name: "carrier", Type: "text", Required: true}},
-			"the service requires parameters that you do not have"},
+			"the service requires carrier, which you do not have"},
 		{"none", nil, "the service has no parameter order; it has no parameter weight"},
 		{"everything at once",
 			[]messaging.EventParameter{{Name: "weight", Type: "text", Required: true}, {Name: "carrier", Type: "text", Required: true}},
 			"the service has no parameter order; it has weight as text, you as numeric; it requires weight, you do not; " +
-				"it requires parameters that you do not have"},
+				"it requires carrier, which you do not have"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -129,7 +131,7 @@ func TestEnsureCreatesNothingWhenTheLookupFails(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 
-	service.AddEvents(messaging.Event{Name: shipped.Name}, messaging.Event{Name: shipped.Name})
+	service.AddEvents(messaging.Event{Name: shipped.Name}, messaging.Event{Name: shipped.Name, Parameters: shipped.Parameters})
 	_, err = client.Events.Ensure(t.Context(), shipped)
 	require.ErrorIs(t, err, messaging.ErrEventAmbiguous)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
@@ -160,57 +162,52 @@ func TestEnsureCreatesOnlyAfterItsOwnLookupCameBackEmpty(t *testing.T) {
 	assert.Empty(t, service.Requests(), "no second event was created")
 }
 
-func TestGetByNameTakesAnEventThatIsListedTwiceForOne(t *testing.T) {
-	tests := map[string]struct {
-		ids  [2]string
-		want error
-	}{
-		"one id":         {[2]string{"e-1", "e-1"}, nil},
-		"two ids":        {[2]string{"e-1", "e-2"}, messaging.ErrEventAmbiguous},
-		"no ids":         {[2]string{"", ""}, messaging.ErrEventAmbiguous},
-		"an id and none": {[2]string{"e-1", ""}, messaging.ErrEventAmbiguous},
+func TestEnsureQuotesADefinitionWithoutTheKey(t *testing.T) {
+	const key = scripted.SecretKey
+	cut := strings.Repeat("n", 150)
+	required := func(name string) string { return `{"name":"` + name + `","type":"text","required":true}` }
+	orderAs := func(of string) string { return `{"name":"order","type":"` + of + `"}` }
+	tests := map[string]struct{ parameter, want string }{
+		"in a name":                      {required("for " + key), "it requires for [API key], which you do not have"},
+		"in a name, in upper case":       {required(strings.ToUpper(key)), "it requires [API key], which you do not have"},
+		"in a name, behind an escape":    {required(`sk_live_CANARY\u005f0123456789`), "it requires [API key], which you do not have"},
+		"in a name, behind two escapes":  {required(strings.ReplaceAll(key, "C", `\u0026#67;`)), "it requires [API key], which you do not have"},
+		"in a type":                      {orderAs(key), "the service has order as [API key], you as text"},
+		"in a type, in lower case":       {orderAs(strings.ToLower(key)), "the service has order as [API key], you as text"},
+		"in a type, with another letter": {orderAs(`s\u212a` + key[2:]), "the service has order as [API key], you as text"},
+		"in a type, within more":         {orderAs("<" + key + ">"), "the service has order as <[API key]>, you as text"},
+		"where the text is cut short":    {required(cut + key), "it requires " + cut + "[API"},
 	}
 	for name, test := range tests {
-		for _, readAhead := range []bool{true, false} {
-			t.Run(fmt.Sprint(name, ", read ahead ", readAhead), func(t *testing.T) {
-				page := func(id, name, meta string) scripted.Scene {
-					return scripted.Responds(200, fmt.Sprintf(`{"success":true,"data":[{"id":%q,"name":%q}],"meta":%s}`, id, name, meta))
-				}
-				client, transport := scripted.NewClient(t, []scripted.Scene{
-					page(test.ids[0], "pong", scripted.MetaBefore("2")), page("e-3", "ping", scripted.MetaBefore("3")),
-					page(test.ids[1], "pong", scripted.MetaOfLastPage)})
-				var opts []messaging.RequestOption
-				if !readAhead {
-					opts = append(opts, messaging.WithoutReadAhead())
-				}
-				event, err := client.Events.GetByName(t.Context(), "pong", opts...)
-				require.ErrorIs(t, err, test.want)
-				assert.Equal(t, test.want == nil, event != nil)
-				assert.Len(t, transport.Sent, 3)
-			})
-		}
-	}
-}
-
-func TestEnsureQuotesNoKeyOfADefinition(t *testing.T) {
-	const keyInJSON = `sk_live_CANARY\u005f0123456789`
-	for name, parameter := range map[string]string{
-		"in a name":                   `{"name":"for ` + scripted.SecretKey + `","type":"text","required":true}`,
-		"in a type":                   `{"name":"order","type":"` + scripted.SecretKey + `"}`,
-		"in a name, behind an escape": `{"name":"` + keyInJSON + `","type":"text","required":true}`,
-		"where the text is cut short": `{"name":"` + strings.Repeat("n", 190) + scripted.SecretKey + `","type":"text","required":true}`,
-	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200,
-				`{"success":true,"data":[{"id":"e-1","name":"order shipped","parameters":[`+parameter+`]}]}`)})
+				`{"success":true,"data":[{"id":"e-1","name":"order shipped","parameters":[`+test.parameter+`]}]}`)})
 			_, err := client.Events.Ensure(t.Context(), shipped)
 			require.ErrorIs(t, err, messaging.ErrEventDiffers)
+			assert.ErrorContains(t, err, test.want)
 			for _, text := range textsOf(err) {
-				assert.NotContains(t, text, "CANARY")
-				assert.NotContains(t, text, "canary", "types are read in lower case")
+				assert.NotContains(t, strings.ToLower(text), "canary")
+				assert.NotContains(t, text, "sk_", "no part of the key is left")
 			}
 		})
 	}
+}
+
+func TestEnsureQuotesADefinitionWithoutTheKeysOfAllPagesAndAttempts(t *testing.T) {
+	keys := []string{"key-of-page-one", "KEY-OF-THE-401", "Key-After-The-401"}
+	transport := &scripted.Transport{Scenes: []scripted.Scene{
+		scripted.Responds(200, `{"success":true,"data":[{"id":"e-1","name":"order shipped","parameters":[`+
+			`{"name":"KEY-OF-PAGE-ONE key-of-the-401","required":true},{"name":"order","type":"key-after-the-401"}]}],"meta":`+
+			scripted.MetaBefore("2")+`}`),
+		scripted.Responds(401, scripted.Failure),
+		scripted.Responds(200, `{"success":true,"data":[],"meta":{"has_next_page":false}}`)}}
+	asked := -1
+	client, err := messaging.NewClient("https://api.example.com", "", messaging.WithHTTPClient(&http.Client{Transport: transport}),
+		messaging.WithKeySource(func(context.Context) (string, error) { asked++; return keys[asked], nil }))
+	require.NoError(t, err)
+	_, err = client.Events.Ensure(t.Context(), shipped)
+	assert.EqualError(t, err, "get event: the event is defined differently: the service has order as [API key], you as text; "+
+		"it has no parameter weight; it requires [API key] [API key], which you do not have; nothing was created")
 }
 
 func TestEnsureNoticesAnEventCreatedUnderAnotherName(t *testing.T) {
@@ -220,14 +217,16 @@ func TestEnsureNoticesAnEventCreatedUnderAnotherName(t *testing.T) {
 	}
 	for name, fine := range map[string]bool{`"order shipped"`: true, `null`: true, `"Order Shipped"`: false, `"ordershipped"`: false} {
 		t.Run(name, func(t *testing.T) {
-			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, none), created(name)})
+			scenes := []scripted.Scene{scripted.Responds(200, none), created(name), scripted.Responds(200, none)}
+			client, transport := scripted.NewClient(t, scenes)
 			event, err := client.Events.Ensure(t.Context(), shipped)
-			assert.Len(t, transport.Sent, 2)
 			if fine {
 				require.NoError(t, err)
 				assert.Equal(t, "e-1", event.ID)
+				assert.Len(t, transport.Sent, 3)
 				return
 			}
+			assert.Len(t, transport.Sent, 2)
 			require.ErrorIs(t, err, messaging.ErrEventDiffers)
 			assert.EqualError(t, err, "create event: the event is defined differently: it was created under another name; do not repeat it")
 			assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
@@ -520,10 +519,12 @@ func TestDefinitionChecksTheTypeOfAValue(t *testing.T) {
 
 func TestDefinitionChecksThePayload(t *testing.T) {
 	type (
-		params    = messaging.EventTriggerParams
-		parameter = messaging.EventParameter
-		values    = map[string]any
+		params = messaging.EventTriggerParams
+		values = map[string]any
 	)
+	parameter := func(name string, of messaging.ParameterType, required bool) messaging.EventParameter {
+		return messaging.EventParameter{Name: name, Type: of, Required: required}
+	}
 	jane := &messaging.CustomerParams{CustomerID: "42"}
 	const email = "jane@example.com"
 	loop := values{}
@@ -534,20 +535,20 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 		params     params
 		problems   []string
 	}{
-		{"a required parameter is missing", signup(parameter{"plan", "text", true}), params{Email: email},
+		{"a required parameter is missing", signup(parameter("plan", "text", true)), params{Email: email},
 			[]string{"payload.plan is required by the event"}},
-		{"an optional parameter is left out", signup(parameter{"plan", "text", false}), params{Email: email}, nil},
-		{"an optional text is empty", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": ""}}, nil},
-		{"an optional parameter is nil", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": nil}}, nil},
-		{"an optional parameter is a nil pointer", signup(parameter{"at", "timestamp", false}),
+		{"an optional parameter is left out", signup(parameter("plan", "text", false)), params{Email: email}, nil},
+		{"an optional text is empty", signup(parameter("plan", "text", false)), params{Email: email, Values: values{"plan": ""}}, nil},
+		{"an optional parameter is nil", signup(parameter("plan", "text", false)), params{Email: email, Values: values{"plan": nil}}, nil},
+		{"an optional parameter is a nil pointer", signup(parameter("at", "timestamp", false)),
 			params{Email: email, Values: values{"at": (*time.Time)(nil)}}, nil},
-		{"an optional parameter writes itself as null", signup(parameter{"plan", "text", false}),
+		{"an optional parameter writes itself as null", signup(parameter("plan", "text", false)),
 			params{Email: email, Values: values{"plan": written("null")}}, nil},
-		{"an optional parameter is of another type", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": 1}},
+		{"an optional parameter is of another type", signup(parameter("plan", "text", false)), params{Email: email, Values: values{"plan": 1}},
 			[]string{"payload.plan must be a string"}},
-		{"a value is no parameter of the event", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plna": canary}},
+		{"a value is no parameter of the event", signup(parameter("plan", "text", false)), params{Email: email, Values: values{"plna": canary}},
 			[]string{"payload.plna is not a parameter of the event"}},
-		{"names of parameters differ in case", signup(parameter{"plan", "text", true}), params{Email: email, Values: values{"Plan": canary}},
+		{"names of parameters differ in case", signup(parameter("plan", "text", true)), params{Email: email, Values: values{"Plan": canary}},
 			[]string{"payload.plan is required by the event", "payload.Plan is not a parameter of the event"}},
 		{"the id is given beside the definition, and is the same", signup(), params{EventID: "signup", Email: email}, nil},
 		{"the id is given beside the definition, and differs", signup(), params{EventID: canary, Email: email},
@@ -556,29 +557,29 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 			[]string{"event_id is required: the definition has no ID"}},
 		{"the definition has no id, and the params have one", messaging.Event{}, params{EventID: canary, Email: email},
 			[]string{"event_id is not the id of the definition, which has none"}},
-		{"email is a parameter, and given", signup(parameter{"email", "text", true}), params{Email: email}, nil},
-		{"email is a required parameter, and the customer has an id alone", signup(parameter{"email", "text", true}), params{Customer: jane},
+		{"email is a parameter, and given", signup(parameter("email", "text", true)), params{Email: email}, nil},
+		{"email is a required parameter, and the customer has an id alone", signup(parameter("email", "text", true)), params{Customer: jane},
 			[]string{"payload.email is required by the event"}},
-		{"email is an optional parameter, and the customer has an id alone", signup(parameter{"email", "text", false}),
+		{"email is an optional parameter, and the customer has an id alone", signup(parameter("email", "text", false)),
 			params{Customer: jane}, nil},
-		{"the customer is a parameter, and given", signup(parameter{"customer", "text", true}), params{Customer: jane}, nil},
-		{"the customer is a required parameter, and not given", signup(parameter{"customer", "text", true}), params{Email: email},
+		{"the customer is a parameter, and given", signup(parameter("customer", "text", true)), params{Customer: jane}, nil},
+		{"the customer is a required parameter, and not given", signup(parameter("customer", "text", true)), params{Email: email},
 			[]string{"payload.customer is required by the event"}},
-		{"the customer is an optional parameter, and not given", signup(parameter{"customer", "text", false}), params{Email: email}, nil},
-		{"a value is given where the customer's identity goes", signup(parameter{"email", "text", false}),
+		{"the customer is an optional parameter, and not given", signup(parameter("customer", "text", false)), params{Email: email}, nil},
+		{"a value is given where the customer's identity goes", signup(parameter("email", "text", false)),
 			params{Email: email, Values: values{"email": canary}},
 			[]string{"payload.email is not a parameter: set Email or Customer instead"}},
-		{"a required value is refused for another reason", signup(parameter{"at", "timestamp", true}),
+		{"a required value is refused for another reason", signup(parameter("at", "timestamp", true)),
 			params{Email: email, Values: values{"at": time.Minute}},
 			[]string{"payload.at is a time.Duration, which would be sent in nanoseconds: say the unit, such as Minutes()"}},
-		{"a required value contains itself", signup(parameter{"plan", "text", true}), params{Email: email, Values: values{"plan": loop}},
+		{"a required value contains itself", signup(parameter("plan", "text", true)), params{Email: email, Values: values{"plan": loop}},
 			[]string{"payload.plan cannot be written as JSON"}},
-		{"a value is fit for no event", signup(parameter{"size", "numeric", true}), params{Email: email, Values: values{"size": math.NaN()}},
+		{"a value is fit for no event", signup(parameter("size", "numeric", true)), params{Email: email, Values: values{"size": math.NaN()}},
 			[]string{"payload.size cannot be written as JSON"}},
-		{"a time is fit for no event", signup(parameter{"at", "timestamp", true}), params{Email: email, Values: values{"at": time.Time{}}},
+		{"a time is fit for no event", signup(parameter("at", "timestamp", true)), params{Email: email, Values: values{"at": time.Time{}}},
 			[]string{"payload.at is the zero time: use nil for no time"}},
 		{"everything at once: the params by themselves, the values by name, then the definition in its own order",
-			signup(parameter{"plan", "text", true}, parameter{"at", "timestamp", true}, parameter{"size", "numeric", false}),
+			signup(parameter("plan", "text", true), parameter("at", "timestamp", true), parameter("size", "numeric", false)),
 			params{EventID: "other", Customer: new(messaging.CustomerParams), Values: values{
 				"at": canary, "size": "1", "extra": canary, "": canary, "customer": canary, "bad": math.Inf(1)}},
 			[]string{

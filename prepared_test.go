@@ -61,6 +61,7 @@ func TestPreparedBodyHasEveryMemberThatItsParamsWrite(t *testing.T) {
 				require.NoError(t, json.Unmarshal(p.Body(), &body))
 				addPaths(written, "", body, known)
 			}
+			delete(written, "parameters."+canary) // of Extra, whose names are the caller's
 			assert.Equal(t, known, slices.Sorted(maps.Keys(written)),
 				"the members of its body, and those that the requests in internal/kit/scripted/operations.go write: fill in what is missing")
 		})

@@ -100,12 +100,13 @@ func TestEventsThatCannotBeUsedAreIgnoredByALine(t *testing.T) {
 	a, b := messaging.EventParameter{Name: "a", Type: "TEXT"}, messaging.EventParameter{Name: "b", Type: "text"}
 	shifted := messaging.Event{ID: "2", Name: "listed twice with one id", Parameters: []messaging.EventParameter{b, a}}
 	service.AddEvents(shifted, messaging.Event{ID: "4", Name: "order lost"}, messaging.Event{ID: "5"}, shifted,
-		messaging.Event{ID: "3", Name: "order lost"},
+		messaging.Event{ID: "3", Name: "order lost", Parameters: []messaging.EventParameter{b}},
+		messaging.Event{ID: "6", Name: "created twice", Description: "first"}, messaging.Event{ID: "7", Name: "created twice"},
 		messaging.Event{ID: "1", Name: "same parameters", Parameters: []messaging.EventParameter{a, a, a}})
 	place(t, "gen.json", `{"ignore": ["c\u202e"]}`)
 
 	assert.Equal(t, result{3, "", `messaging-gen: event with the id "5": has no name
-event "order lost": is defined 2 times in the account, with the ids "3, 4"
+event "order lost": is defined several times in the account, with different parameters and the ids "3, 4"
 event "same parameters": parameter "a" is defined several times
 to leave them out, write in gen.json:
 "ignore": [
@@ -118,7 +119,8 @@ to leave them out, write in gen.json:
 	place(t, "gen.json", `{"ignore": ["", "order lost", "same parameters"]}`)
 	assert.Equal(t, 0, gen(t, "pull").code)
 	pulled := content(t, "events.json")
-	assert.Equal(t, 2, strings.Count(pulled, `"parameters": [`), "that one and the shipped one")
+	assert.Equal(t, 3, strings.Count(pulled, `"parameters": [`), "that one, the shipped one, and the older of two equal ones")
+	assert.Contains(t, pulled, `"description": "first"`)
 	assert.Regexp(t, `(?s)"name": "a",\s+"type": "text".*"name": "b"`, pulled)
 }
 

@@ -3,7 +3,6 @@
 package redact
 
 import (
-	"bytes"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,7 +10,8 @@ import (
 )
 
 // Keys holds the API keys that a call has sent: several, if the key was rotated. Its methods
-// remove them from what is kept of the responses.
+// remove them from what is kept of the responses. A key is found in any case, since net/http
+// changes the case of header names, and this module that of the types of parameters.
 type Keys struct {
 	keys  []string
 	first [1]string // the memory of keys, since most calls have one
@@ -44,14 +44,7 @@ func (k *Keys) Text(text string) string {
 }
 
 // AreIn reports whether text quotes a key, either as it is or escaped.
-func (k *Keys) AreIn(text string) bool {
-	for _, key := range k.keys {
-		if len(text) >= len(key) && (strings.Contains(text, key) || strings.ContainsAny(text, escapes)) {
-			return len(k.spans([]byte(text))) > 0
-		}
-	}
-	return false
-}
+func (k *Keys) AreIn(text string) bool { return len(spans(k.keys, text)) > 0 }
 
 // Body returns a copy of the first limit bytes of body, without the keys. To find a key that
 // crosses the limit, it reads beyond the limit; see [Keys.Window].
@@ -59,7 +52,7 @@ func (k *Keys) Body(body []byte, limit int) []byte {
 	body = body[:min(len(body), k.Window(limit))]
 	limit = min(limit, len(body))
 	kept, next := make([]byte, 0, limit), 0
-	for _, key := range k.spans(body) {
+	for _, key := range spans(k.keys, body) {
 		if key.start >= limit {
 			break
 		}
@@ -83,12 +76,16 @@ func (k *Keys) Window(limit int) int {
 // span is a part of a text that quotes a key.
 type span struct{ start, end int }
 
+// document is what can quote a key. The header of every response is searched as it is, without
+// copying it.
+type document interface{ string | []byte }
+
 // spans returns the parts of text that quote a key, in order and without overlaps.
-func (k *Keys) spans(text []byte) []span {
+func spans[D document](keys []string, text D) []span {
 	var found []span
-	for _, key := range k.keys {
-		for i := 0; i < len(text); i++ {
-			if text[i] != key[0] && strings.IndexByte(escapes, text[i]) < 0 {
+	for _, key := range keys {
+		for i := 0; i+len(key) <= len(text); i++ {
+			if lower(text[i]) != lower(key[0]) && strings.IndexByte(escapes, text[i]) < 0 {
 				continue
 			}
 			if size := quoted(text[i:], key); size > 0 {
@@ -109,18 +106,30 @@ func (k *Keys) spans(text []byte) []span {
 	return merged
 }
 
+// lower returns an ASCII letter in lower case, and any other character as it is.
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
 // quoted returns the length of the key at the start of text, as it is or with one level of
 // escapes. It returns 0 if there is none.
-func quoted(text []byte, key string) (size int) {
-	if len(text) >= len(key) && string(text[:len(key)]) == key {
-		return len(key)
+func quoted[D document](text D, key string) (size int) {
+	for size < len(key) && size < len(text) && lower(text[size]) == lower(key[size]) {
+		size++
 	}
+	if size == len(key) {
+		return size
+	}
+	size = 0
 	for i := range len(key) {
 		if size == len(text) {
 			return 0
 		}
 		c, n := firstCharacter(text[size:])
-		if c != key[i] {
+		if lower(c) != lower(key[i]) {
 			return 0
 		}
 		size += n
@@ -136,7 +145,7 @@ var entities = map[string]byte{"amp": '&', "quot": '"', "lt": '<', "gt": '>'}
 
 // firstCharacter returns the first character of text without its escape sequence, and the
 // size of the sequence. Only characters that a key can hold are unescaped.
-func firstCharacter(text []byte) (c byte, size int) {
+func firstCharacter[D document](text D) (c byte, size int) {
 	switch {
 	case len(text) >= 2 && text[0] == '\\' && strings.IndexByte(`\"/`, text[1]) >= 0:
 		return text[1], 2
@@ -148,7 +157,7 @@ func firstCharacter(text []byte) (c byte, size int) {
 		return text[0], 1
 	}
 	const longest = len("&#x0002B;")
-	end := bytes.IndexByte(text[:min(len(text), longest)], ';')
+	end := strings.IndexByte(string(text[:min(len(text), longest)]), ';')
 	if end < 0 {
 		return text[0], 1
 	}
@@ -167,7 +176,7 @@ func firstCharacter(text []byte) (c byte, size int) {
 
 // character returns the printable ASCII character with a number, or the first character of
 // text if there is none.
-func character(text []byte, number string, base, size int) (byte, int) {
+func character[D document](text D, number string, base, size int) (byte, int) {
 	n, err := strconv.ParseUint(number, base, 16)
 	if err != nil || n <= ' ' || n > '~' {
 		return text[0], 1
@@ -183,7 +192,7 @@ func (k *Keys) Header(header http.Header) http.Header {
 	}
 	redacted := make(http.Header, len(header))
 	for name, values := range header {
-		if k.areInName(name) {
+		if k.AreIn(name) {
 			name = redactedKey
 		}
 		for _, value := range values {
@@ -195,17 +204,7 @@ func (k *Keys) Header(header http.Header) http.Header {
 
 func (k *Keys) areInHeader(header http.Header) bool {
 	for name, values := range header {
-		if k.areInName(name) || slices.ContainsFunc(values, k.AreIn) {
-			return true
-		}
-	}
-	return false
-}
-
-// areInName ignores case, because net/http changes the case of header names.
-func (k *Keys) areInName(name string) bool {
-	for _, key := range k.keys {
-		if len(name) >= len(key) && strings.Contains(strings.ToLower(name), strings.ToLower(key)) {
+		if k.AreIn(name) || slices.ContainsFunc(values, k.AreIn) {
 			return true
 		}
 	}

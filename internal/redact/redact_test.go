@@ -29,6 +29,10 @@ func TestRedactorRemovesTheKeyInEverySpelling(t *testing.T) {
 		{"with named characters", `&lt;sk/live+&quot;0\1%2&gt;&amp;`, `&lt;[API key]&gt;&amp;`},
 		{"in HTML", `<p>sk&#x2F;live&#43;&quot;0\1%2</p>`, `<p>[API key]</p>`},
 		{"in HTML with other numbers", `&#115;k/live&#X2b;&#34;0\1%2`, `[API key]`},
+		{"in upper case", `SK/LIVE+"0\1%2`, `[API key]`},
+		{"in other case, with characters as numbers", `"\u0053K\u002FLIVE\u002B\u00220\\1%2"`, `"[API key]"`},
+		{"in other case, in a URL", `/?key=%53K%2fLive%2B%220%5c1%252`, `/?key=[API key]`},
+		{"in other case, in HTML", `&#83;k/lIVE+&QUOT;0\1%2 &#x53;k/lIVE+&quot;0\1%2`, `&#83;k/lIVE+&QUOT;0\1%2 [API key]`},
 		{"not behind two levels", `"{\"key\":\"sk\\/live+\\\"0\\\\1%2\"}"`, `"{\"key\":\"sk\\/live+\\\"0\\\\1%2\"}"`},
 		{"several times", `sk/live+"0\1%2 sk/live+"0\1%2`, `[API key] [API key]`},
 		{"after a start that looks like it", `sk\/lsk\/live+\"0\\1%2`, `sk\/l[API key]`},
@@ -82,6 +86,8 @@ func TestRedactorRemovesTheKeyFromAHeader(t *testing.T) {
 	quoting := http.Header{"X-Echo": {"a", "b sk_live_0123456789"}, "Sk_live_0123456789": {"1"}, "Server": {"nginx"}}
 	assert.Equal(t, http.Header{"X-Echo": {"a", "b [API key]"}, "[API key]": {"1"}, "Server": {"nginx"}}, r.Header(quoting))
 	assert.Contains(t, quoting, "Sk_live_0123456789", "the original stays as it was")
+	assert.Equal(t, http.Header{"X-Echo": {"[API key]"}, "[API key]": {"2"}},
+		r.Header(http.Header{"X-Echo": {"SK_LIVE_0123456789"}, "X-Sk%5flive_0123456789": {"2"}}))
 }
 
 // quoting is an error of other code with a type of its own.

@@ -87,7 +87,7 @@ func pushWithoutAddress() messaging.PushBroadcastParams {
 
 func event() messaging.EventCreateParams {
 	return messaging.EventCreateParams{Name: Canary, Description: Canary,
-		Parameters: spare(messaging.EventParameter{Name: Canary, Type: "TEXT", Required: true})}
+		Parameters: spare(canaryParameter())}
 }
 
 func eventWithoutParameters() messaging.EventCreateParams {
@@ -98,10 +98,16 @@ func trigger() messaging.EventTriggerParams {
 	return messaging.EventTriggerParams{EventID: Canary, Email: "payload." + CanaryEmail, Customer: new(customer()), Values: freeValues(),
 		Definition: &messaging.Event{ID: Canary, Name: Canary, Description: Canary, CreatedAt: anInstant,
 			Extra: map[string]json.RawMessage{Canary: nil},
-			Parameters: spare(
-				messaging.EventParameter{Name: Canary, Type: "TEXT", Required: true},
-				messaging.EventParameter{Name: "at", Type: "TIMESTAMP", Required: true},
-				messaging.EventParameter{Name: "order", Type: "OBJECT", Required: true})}}
+			Parameters: spare(canaryParameter(), messaging.EventParameter{Name: "at", Type: "TIMESTAMP", Required: true, Extra: extra()},
+				messaging.EventParameter{Name: "order", Type: "OBJECT", Required: true, Extra: extra()})}}
+}
+
+func canaryParameter() messaging.EventParameter {
+	return messaging.EventParameter{Name: Canary, Type: "TEXT", Required: true, Extra: extra()}
+}
+
+func extra() map[string]json.RawMessage {
+	return map[string]json.RawMessage{Canary: json.RawMessage(`"` + Canary + `"`)}
 }
 
 func triggerByAddress() messaging.EventTriggerParams {

@@ -50,8 +50,11 @@ func TestOperationsSucceedWithTheirResponse(t *testing.T) {
 					return scripted.Responds(200, operation.Response)(req)
 				}})
 				require.NoError(t, call(t.Context(), client))
-				last := transport.Sent[len(transport.Sent)-1]
-				assert.Equal(t, operation.Route(), last.Method+" "+last.URL.Path)
+				var routes []string
+				for _, sent := range transport.Sent {
+					routes = append(routes, sent.Method+" "+sent.URL.Path)
+				}
+				assert.Contains(t, routes, operation.Route())
 			})
 		}
 	}

@@ -22,31 +22,35 @@ func (e *AccountError) Error() string { return strings.Join(e.Problems, "\n") }
 // Pull returns the definitions of an account, without the events that are named in ignore.
 // If the account has definitions with problems, the error is an [*AccountError].
 func Pull(ctx context.Context, client *messaging.Client, ignore []string) (List, error) {
-	found := make(map[string]map[string]messaging.Event) // by name and id
-	for event, err := range client.Events.All(ctx, messaging.EventListParams{}) {
-		if err != nil {
-			return nil, err
-		}
-		if found[event.Name] == nil {
-			found[event.Name] = make(map[string]messaging.Event)
-		}
-		found[event.Name][event.ID] = event // a list that shifts between two pages has an event twice
+	account, err := messaging.Collect(client.Events.All(ctx, messaging.EventListParams{}))
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[string][]string) // by name
+	for _, event := range account {
+		ids[event.Name] = append(ids[event.Name], event.ID)
 	}
 	list, invalid := List{}, AccountError{}
-	for _, name := range slices.Sorted(maps.Keys(found)) {
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
 		if slices.Contains(ignore, name) {
 			continue
 		}
-		ids := slices.Sorted(maps.Keys(found[name]))
-		definition := Event{name, found[name][ids[0]].Description, []Parameter{}}
-		for _, p := range found[name][ids[0]].Parameters {
+		slices.Sort(ids[name])
+		all := strings.Join(slices.Compact(ids[name]), ", ")
+		event, err := messaging.FindEvent(account, name)
+		if err != nil {
+			event = new(messaging.Event)
+		}
+		definition := Event{name, event.Description, []Parameter{}}
+		for _, p := range event.Parameters {
 			definition.Parameters = append(definition.Parameters, Parameter{p.Name, p.Type, p.Required})
 		}
 		called, problems := fmt.Sprintf("event %q", name), definition.flaws()
-		if name == "" {
-			called = fmt.Sprintf("event with the id %q", strings.Join(ids, ", "))
-		} else if len(ids) > 1 {
-			problems = []string{fmt.Sprintf("is defined %d times in the account, with the ids %q", len(ids), strings.Join(ids, ", "))}
+		switch {
+		case name == "":
+			called = fmt.Sprintf("event with the id %q", all)
+		case err != nil:
+			problems = []string{fmt.Sprintf("is defined several times in the account, with different parameters and the ids %q", all)}
 		}
 		for _, problem := range problems {
 			invalid.Problems = append(invalid.Problems, called+": "+problem)

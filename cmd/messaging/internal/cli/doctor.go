@@ -3,7 +3,9 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sends"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
@@ -28,8 +31,9 @@ func newDoctor(s *settings) *cobra.Command {
 	return list{
 		use: "doctor", short: "Check the configuration, the key, the service and the clock",
 		long: `Check which service the commands would call and where its key comes from, whether the
-service accepts the key, whether the clock is right, and whether sends can be
-recorded. The key itself is not shown. Nothing is sent.`,
+service accepts the key, whether the clock is right, whether sends can be recorded, and
+whether several events of the account have the same name. The key itself is not shown.
+Nothing is sent.`,
 		example: `  messaging -p sandbox doctor
   messaging -p sandbox doctor --json`,
 		table: output.Table{Sample: finding{}, Uncut: true, Texts: map[string]func(json.RawMessage) string{
@@ -99,6 +103,41 @@ func (c call) examineService(check func(name, detail string, err error) bool) {
 	if check("response", fmt.Sprintf("the service accepts the key, and took %v", took), err) {
 		detail, err := checkClock(page.Response.Header, time.Now())
 		check("clock", detail, err)
+		c.checkEvents(service.Client, check)
+	}
+}
+
+// checkEvents reports the names that several events have. A name of equal events is no problem:
+// all programs take the oldest.
+func (c call) checkEvents(client *messaging.Client, check func(name, detail string, err error) bool) {
+	account, err := messaging.Collect(allEvents(c.ctx, client))
+	if err != nil {
+		check("events", "", err)
+		return
+	}
+	ids := make(map[string][]string) // by name
+	for _, event := range account {
+		if !slices.Contains(ids[event.Name], event.ID) { // a list that shifts between two pages has an event twice
+			ids[event.Name] = append(ids[event.Name], event.ID)
+		}
+	}
+	doubled := false
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		if len(ids[name]) == 1 {
+			continue
+		}
+		doubled = true
+		shared := fmt.Sprintf("%d events are named %s", len(ids[name]), visible.Quote(name))
+		oldest, err := messaging.FindEvent(account, name)
+		if err != nil {
+			check("events", "", exit.With(exit.Unexpected, "%s, and their parameters differ, so the name cannot be used: %s",
+				shared, strings.Join(ids[name], ", ")))
+			continue
+		}
+		check("events", fmt.Sprintf("%s, with the same parameters; the oldest is used: %s", shared, oldest.ID), nil)
+	}
+	if !doubled {
+		check("events", words.Count(len(ids), "event")+", each with its own name", nil)
 	}
 }
 

@@ -18,11 +18,11 @@ func Refusal(op string, body []byte) error {
 	}
 	switch service.Named(op) {
 	case service.SendEmailBroadcast:
-		email := read[messaging.EmailBroadcastParams](body)
+		email := messaging.EmailBroadcastParams(read[emailFields](body))
 		email.To, email.Schedule = target(body)
 		params = email
 	case service.SendPushBroadcast:
-		push := read[messaging.PushBroadcastParams](body)
+		push := messaging.PushBroadcastParams(read[pushFields](body))
 		push.To, push.Schedule = target(body)
 		params = push
 	case service.CreateEvent:
@@ -35,6 +35,12 @@ func Refusal(op string, body []byte) error {
 	_, err := params.Prepare()
 	return err
 }
+
+// These are the parameters without their methods, which refuse JSON.
+type (
+	emailFields messaging.EmailBroadcastParams
+	pushFields  messaging.PushBroadcastParams
+)
 
 // read reads parameters, whose fields have the names of the members without their
 // underscores. What does not fit is left out.

@@ -2,6 +2,7 @@
 package definitions
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -39,7 +40,7 @@ func Parse(name string, data []byte) (list []messaging.EventCreateParams, err er
 			event.Parameters = []messaging.EventParameter{}
 		}
 		for _, p := range each.Parameters {
-			event.Parameters = append(event.Parameters, messaging.EventParameter(p))
+			event.Parameters = append(event.Parameters, messaging.EventParameter{Name: p.Name, Type: p.Type, Required: p.Required})
 		}
 		list = append(list, event)
 	}
@@ -73,26 +74,21 @@ func With(all []Comparison, wanted State) []Comparison {
 
 // Compare compares events with those of an account.
 func Compare(wanted []messaging.EventCreateParams, account iter.Seq2[messaging.Event, error]) (all []Comparison, err error) {
-	byName := make(map[string][]messaging.Event)
-	for event, err := range account {
-		if err != nil {
-			return nil, err
-		}
-		sameID := func(other messaging.Event) bool { return other.ID == event.ID }
-		if !slices.ContainsFunc(byName[event.Name], sameID) { // a list that shifts between two pages has an event twice
-			byName[event.Name] = append(byName[event.Name], event)
-		}
+	events, err := messaging.Collect(account)
+	if err != nil {
+		return nil, err
 	}
 	for _, each := range wanted {
 		c := Comparison{Event: each.Name, State: Current, Differences: []string{}, Wanted: each}
-		switch found := byName[each.Name]; len(found) {
-		case 0:
+		found, err := messaging.FindEvent(events, each.Name)
+		switch {
+		case errors.Is(err, messaging.ErrEventNotFound):
 			c.State = Missing
-		case 1:
-			c.Account = found[0]
-			c.Differences = append(c.Differences, differences(each, found[0])...)
+		case err != nil:
+			c.Differences = append(c.Differences, "the account has several events with this name, and different parameters")
 		default:
-			c.Differences = append(c.Differences, fmt.Sprintf("the account has %d events with this name", len(found)))
+			c.Account = *found
+			c.Differences = append(c.Differences, differences(each, *found)...)
 		}
 		if len(c.Differences) > 0 {
 			c.State = Differs

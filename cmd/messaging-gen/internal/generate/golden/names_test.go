@@ -69,19 +69,42 @@ func TestBindReportsEverythingThatDiffers(t *testing.T) {
 	}
 	find(definitions, "Service").Parameters[0].Required = true
 	service := messagingtest.NewServer(t)
-	service.AddEvents(append(definitions, messaging.Event{Name: "any"})...)
+	service.AddEvents(append(definitions, messaging.Event{Name: "any", Parameters: find(definitions, "defs").Parameters})...)
 
 	events, err := names.Bind(t.Context(), service.Client())
 
 	assert.Nil(t, events)
 	require.EqualError(t, err, `bind events: the account differs from the generated code: event "Range" does not exist; `+
-		`event "Service": parameter "service" is now required; event "any" exists 2 times; `+
+		`event "Service": parameter "service" is now required; event "any" exists several times, with different parameters; `+
 		`event "defs": parameter "ctx" is now "text", was "numeric"; event "defs": parameter "e" is now "a\nb", was "numeric"; `+
 		`event "defs": parameter "values" is gone; event "defs": required parameter "a new one" is new; `+
 		`event "defs": required parameter "new" is new`)
 	for _, kind := range []error{messaging.ErrEventNotFound, messaging.ErrEventAmbiguous, messaging.ErrEventDiffers} {
 		assert.ErrorIs(t, err, kind)
 	}
+}
+
+func TestBindTakesTheOldestOfEqualEvents(t *testing.T) {
+	at := time.Date(2020, time.May, 1, 9, 0, 0, 0, time.UTC)
+	definitions := names.Definitions()
+	for _, event := range names.Definitions() {
+		event.ID, event.CreatedAt = "of "+event.Name, at
+		slices.Reverse(event.Parameters)
+		definitions = append(definitions, event)
+	}
+	definitions = append(definitions, definitions[len(definitions)-1]) // in a list that shifts between two pages
+	service := messagingtest.NewServer(t)
+	service.AddEvents(definitions...)
+	for _, event := range names.Definitions() {
+		event.CreatedAt = at.Add(time.Second)
+		service.AddEvents(event)
+	}
+
+	events, err := names.Bind(t.Context(), service.Client())
+
+	require.NoError(t, err)
+	params := events.DefsParams(names.To("ann@example.com"), names.Defs{})
+	assert.Equal(t, "of defs", params.Definition.ID)
 }
 
 func find(events []messaging.Event, name string) *messaging.Event {

@@ -5,6 +5,7 @@ package names
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,34 +25,31 @@ type Events struct {
 // Bind finds the events of this package in the account, by their names. Call it when a
 // program starts: if an event cannot be triggered as this package does it, the error lists
 // everything that differs. It matches [messaging.ErrEventNotFound] if an event is missing,
-// [messaging.ErrEventAmbiguous] if one is defined several times, and
+// [messaging.ErrEventAmbiguous] if several have its name and are not equal, and
 // [messaging.ErrEventDiffers] if a parameter is gone, has another type, or is newly
-// required. Additional optional parameters do not matter.
+// required. Additional optional parameters do not matter. Of equal events, Bind takes the
+// oldest, as [messaging.FindEvent] does.
 func Bind(ctx context.Context, client *messaging.Client) (*Events, error) {
-	found := make(map[string][]messaging.Event)
-	for event, err := range client.Events.All(ctx, messaging.EventListParams{}) {
-		if err != nil {
-			return nil, fmt.Errorf("bind events: %w", err)
-		}
-		if !slices.ContainsFunc(found[event.Name], func(e messaging.Event) bool { return e.ID == event.ID }) {
-			found[event.Name] = append(found[event.Name], event)
-		}
+	account, err := messaging.Collect(client.Events.All(ctx, messaging.EventListParams{}))
+	if err != nil {
+		return nil, fmt.Errorf("bind events: %w", err)
 	}
 	e := &Events{service: client.Events}
 	var all drift
 	for _, b := range e.defs.bindings() {
-		switch named := found[b.want.Name]; len(named) {
-		case 0:
+		found, err := messaging.FindEvent(account, b.want.Name)
+		switch {
+		case errors.Is(err, messaging.ErrEventNotFound):
 			all.add(messaging.ErrEventNotFound, b.want.Name, " does not exist")
-		case 1:
-			all.compare(b.want, named[0])
+		case err != nil:
+			all.add(messaging.ErrEventAmbiguous, b.want.Name, " exists several times, with different parameters")
+		default:
+			all.compare(b.want, *found)
 			*b.event = b.want // in which a field stays required even if the account no longer demands it
-			b.event.ID = named[0].ID
+			b.event.ID = found.ID
 			for i, p := range b.event.Parameters {
 				b.event.Parameters[i].Required = p.Required && !slices.Contains(b.mayBeEmpty, p.Name)
 			}
-		default:
-			all.add(messaging.ErrEventAmbiguous, b.want.Name, " exists %d times", len(named))
 		}
 	}
 	if all.texts != nil {
