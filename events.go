@@ -270,7 +270,7 @@ func (s *EventsService) createNamed(ctx context.Context, p EventCreateParams, op
 		return &created, nil
 	case named.differ:
 		return nil, &lookupError{failedCall(service.CreateEvent, response.Attempts, DeliveryAccepted, NextNone),
-			fmt.Errorf("%w: it was created, but another program created one that is defined differently", ErrEventAmbiguous)}
+			fmt.Errorf("%w: it was created beside one that does not fit", ErrEventAmbiguous)}
 	}
 	return named.oldest, nil
 }

@@ -22,6 +22,8 @@ import (
 // without the API key. The Prepare methods of the params return one. It can be shown,
 // stored, checked by a guard, and sent with [Client.Send], now or by another program.
 //
+// To send what a Prepare method refuses, pass your own body to [ParsePrepared].
+//
 // A Prepared never changes, and is safe for concurrent use. Its body holds personal data,
 // so only its operation and its size are printed and logged, and it has no JSON form. To store
 // a Prepared, store its Operation and its Body, and read them with [ParsePrepared].
