@@ -346,11 +346,11 @@ func (e *EventParameter) checkExtra(problems *arguments.Problems) {
 type EventCreateParams struct {
 	// Name must be one line, and must not begin or end with white space, which the service
 	// may remove.
-	Name        string
-	Description string
+	Name        string `json:"name"`
+	Description string `json:"description"`
 	// Parameters are the parameters of the event. nil is invalid, since it may be an
 	// omission. Use an empty list for an event without parameters.
-	Parameters []EventParameter
+	Parameters []EventParameter `json:"parameters"`
 }
 
 func (p *EventCreateParams) validate(problems *arguments.Problems) {
@@ -374,17 +374,6 @@ func (p *EventCreateParams) validate(problems *arguments.Problems) {
 	}
 }
 
-// eventCreateBody is the wire form of EventCreateParams.
-type eventCreateBody struct {
-	Name        string           `json:"name"`
-	Description string           `json:"description"`
-	Parameters  []EventParameter `json:"parameters"`
-}
-
-var _ = declareSend(service.CreateEvent, preparable{addressesNobody: true,
-	accept:  func(data json.RawMessage) error { return new(Event).read(data) },
-	members: members{}.ignoring("name", "description", "parameters")})
-
 // Prepare returns the request of [EventsService.Create], or a [*ValidationError].
 func (p EventCreateParams) Prepare() (*Prepared, error) { return prepare(service.CreateEvent, &p) }
 
@@ -399,7 +388,7 @@ func (p *EventCreateParams) wire(problems *arguments.Problems) any {
 		parameter.Type = parameter.Type.lower()
 		parameters[i] = parameter
 	}
-	return &eventCreateBody{Name: p.Name, Description: p.Description, Parameters: parameters}
+	return &EventCreateParams{Name: p.Name, Description: p.Description, Parameters: parameters}
 }
 
 // EventTriggerParams describes an event for a customer. EventID or Definition is required,
@@ -483,18 +472,6 @@ func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
 	}
 	return &eventTriggerBody{EventID: p.id(), Payload: payload}
 }
-
-var _ = declareSend(service.TriggerEvent, preparable{
-	members: members{"payload": (*fieldReader).payload}.ignoring("event_id")})
-
-// payloadMembers are the members that identify the customer. Any other member is a
-// parameter of the event.
-var payloadMembers = members{
-	"email":    (*fieldReader).mainAddress,
-	"customer": (*fieldReader).customer,
-}
-
-func (r *fieldReader) payload() error { return r.openObject(payloadMembers) }
 
 // Prepare returns the request of [EventsService.Trigger], or a [*ValidationError].
 func (p EventTriggerParams) Prepare() (*Prepared, error) { return prepare(service.TriggerEvent, &p) }

@@ -15,10 +15,10 @@ import (
 
 // The operations of the service, and the lookups that read a list to find one record.
 var (
-	SendEmailBroadcast = send("send email broadcast", "/v1/broadcast/send/email", "the broadcast", "sent").namingRecords()
-	SendPushBroadcast  = send("send push broadcast", "/v1/broadcast/send/push-notification", "the broadcast", "sent").namingRecords()
-	CreateEvent        = send("create event", "/v1/events", "the event", "created")
-	TriggerEvent       = send("trigger event", "/v1/events/trigger", "the event", "triggered").namingRecords().rejectedByFalse()
+	SendEmailBroadcast = send("send email broadcast", "/v1/broadcast/send/email", emailBroadcast, "the broadcast", "sent")
+	SendPushBroadcast  = send("send push broadcast", "/v1/broadcast/send/push-notification", pushBroadcast, "the broadcast", "sent")
+	CreateEvent        = send("create event", "/v1/events", event, "the event", "created")
+	TriggerEvent       = send("trigger event", "/v1/events/trigger", trigger, "the event", "triggered").rejectedByFalse()
 	ListEvents         = list("list events", "/v1/events")
 	GetEvent           = lookup("get event", ListEvents)
 	ListCustomers      = list("list customers", "/v1/customers")
@@ -37,9 +37,9 @@ type Operation struct {
 	Subject, Done string
 	// FalseRejects means that "data": false in a successful response is a rejection.
 	FalseRejects bool
-	// NamesRecords means that a send names records of the service, such as an event, so that
-	// status 404 may be about them.
-	NamesRecords bool
+	// Body is the body of a send. It is nil for a read, and for a request that is not in the
+	// catalog.
+	Body *Object
 	// Reads is the list that a lookup reads. It is nil for any other operation.
 	Reads *Operation
 	// Custom is true for a request that is not in the catalog. Its path is not a
@@ -49,6 +49,10 @@ type Operation struct {
 
 // IsRead reports whether the operation changes nothing, and so can be repeated.
 func (o *Operation) IsRead() bool { return o.Method == http.MethodGet || o.Method == http.MethodHead }
+
+// NamesRecords reports whether the operation names records of the service, such as a customer,
+// so that status 404 may be about them.
+func (o *Operation) NamesRecords() bool { return o.Body != nil && o.Body.AddressesSomebody() }
 
 // Route returns the method and the path, such as "GET /v1/events".
 func (o *Operation) Route() string { return o.Method + " " + o.Path }
@@ -61,8 +65,8 @@ func declare(o Operation) *Operation {
 	return &o
 }
 
-func send(name, path, subject, done string) *Operation {
-	return declare(Operation{Name: name, Method: http.MethodPost, Path: path, Subject: subject, Done: done})
+func send(name, path string, body *Object, subject, done string) *Operation {
+	return declare(Operation{Name: name, Method: http.MethodPost, Path: path, Body: body, Subject: subject, Done: done})
 }
 
 func list(name, path string) *Operation {
@@ -71,11 +75,6 @@ func list(name, path string) *Operation {
 
 func lookup(name string, reads *Operation) *Operation {
 	return declare(Operation{Name: name, Method: reads.Method, Path: reads.Path, Reads: reads})
-}
-
-func (o *Operation) namingRecords() *Operation {
-	o.NamesRecords = true
-	return o
 }
 
 func (o *Operation) rejectedByFalse() *Operation {
