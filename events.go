@@ -455,7 +455,33 @@ func (p *EventTriggerParams) validate(problems *arguments.Problems) {
 // eventTriggerBody is the wire form of EventTriggerParams.
 type eventTriggerBody struct {
 	EventID string         `json:"event_id"`
-	Payload map[string]any `json:"payload"`
+	payload map[string]any // written after everything else
+}
+
+// writeRest writes the values that were encoded before as they are.
+func (b *eventTriggerBody) writeRest(w *wire.Writer) {
+	names := make([]string, 0, len(b.payload))
+	for name := range b.payload {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	w.Member("payload", func() {
+		w.Begin()
+		for _, name := range names {
+			w.Key(name)
+			switch value := b.payload[name].(type) {
+			case json.RawMessage:
+				w.Raw(value)
+			case *CustomerParams:
+				value.write(w)
+			case string:
+				w.Text(value)
+			default:
+				w.Value(value)
+			}
+		}
+		w.End()
+	})
 }
 
 func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
@@ -470,7 +496,7 @@ func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
 	if p.Definition != nil {
 		p.Definition.checkPayload(problems, p, payload)
 	}
-	return &eventTriggerBody{EventID: p.id(), Payload: payload}
+	return &eventTriggerBody{EventID: p.id(), payload: payload}
 }
 
 // Prepare returns the request of [EventsService.Trigger], or a [*ValidationError].
@@ -645,9 +671,11 @@ func wireForm(value any) (text string, isText, isNumber bool) {
 		return value, true, false
 	case int, int64:
 		return "", false, true
-	case json.RawMessage:
-		isText = json.Unmarshal(value, &text) == nil
-		return text, isText, value[0] == '-' || value[0] >= '0' && value[0] <= '9'
+	case json.RawMessage: // an escape sequence in a text does not matter here
+		if value[0] == '"' {
+			return string(value[1 : len(value)-1]), true, false
+		}
+		return "", false, value[0] == '-' || value[0] >= '0' && value[0] <= '9'
 	default:
 		return "", false, false
 	}

@@ -13,7 +13,7 @@ import (
 
 func TestSendsReadEveryKeyThatATriggerReserves(t *testing.T) {
 	p := EventTriggerParams{EventID: "e", Email: "ada@example.com", Customer: &CustomerParams{CustomerID: "c"}}
-	written := p.wire(new(arguments.Problems)).(*eventTriggerBody).Payload
+	written := p.wire(new(arguments.Problems)).(*eventTriggerBody).payload
 	var fixed []string
 	for _, m := range service.Payload.Members {
 		fixed = append(fixed, m.Name)
