@@ -2,11 +2,13 @@ package service
 
 import "slices"
 
-// Object is a JSON object in the body of a send. It is declared here once: guards find by it
-// whom a send addresses, and the sandbox describes the service by it.
+// Object is a JSON object in a request or a response. It is declared here once: guards find by
+// it whom a send addresses, and the sandbox describes the service by it.
 type Object struct {
 	Name    string // of its schema, or "" for a whole body
 	Members []Member
+	// Any names members of which at least one is required.
+	Any []string
 	// Open means that the object can have members of any other name, which address nobody. The
 	// service may ignore the case of the names that it knows.
 	Open bool
@@ -17,7 +19,7 @@ type Member struct {
 	Name     string
 	Kind     Kind
 	Required bool
-	Role     Role     // whom the value names; every member states it
+	Role     Role     // whom the value names; every member of the body of a send states it
 	Of       *Object  // the value, or each element of it; nil if it is no object
 	Values   []string // if the service documents them
 	Note     string   // for people
@@ -31,6 +33,7 @@ const (
 	Text Kind = iota
 	Email
 	Boolean
+	Number
 	Map
 	Single
 	Texts
@@ -75,7 +78,7 @@ var (
 		{Name: "device_type", Role: Nobody},
 		{Name: "device_token", Role: DeviceToken},
 	}}
-	Customer = &Object{Name: "Customer", Members: []Member{
+	Customer = &Object{Name: "Customer", Any: []string{"customer_id", "email"}, Members: []Member{
 		{Name: "customer_id", Role: CustomerID, Note: "The id of the customer in your own system."},
 		{Name: "email", Kind: Email, Role: CustomerEmail},
 		{Name: "first_name", Role: Nobody},
@@ -97,7 +100,7 @@ var (
 		{Name: "type", Required: true, Role: Nobody, Note: "Seen: text, numeric and timestamp."},
 		{Name: "required", Kind: Boolean, Role: Nobody},
 	}}
-	Payload = &Object{Name: "Payload", Open: true, Members: []Member{
+	Payload = &Object{Name: "Payload", Open: true, Any: []string{"email", "customer"}, Members: []Member{
 		{Name: "email", Kind: Email, Role: Address},
 		{Name: "customer", Kind: Single, Role: Within, Of: Customer},
 	}}

@@ -17,13 +17,13 @@ import (
 var (
 	SendEmailBroadcast = send("send email broadcast", "/v1/broadcast/send/email", emailBroadcast, "the broadcast", "sent")
 	SendPushBroadcast  = send("send push broadcast", "/v1/broadcast/send/push-notification", pushBroadcast, "the broadcast", "sent")
-	CreateEvent        = send("create event", "/v1/events", event, "the event", "created")
+	CreateEvent        = send("create event", "/v1/events", event, "the event", "created").returning(Event)
 	TriggerEvent       = send("trigger event", "/v1/events/trigger", trigger, "the event", "triggered").rejectedByFalse()
-	ListEvents         = list("list events", "/v1/events")
+	ListEvents         = list("list events", "/v1/events", Event)
 	GetEvent           = lookup("get event", ListEvents)
-	ListCustomers      = list("list customers", "/v1/customers")
+	ListCustomers      = list("list customers", "/v1/customers", ListedCustomer, customerFilters...)
 	GetCustomer        = lookup("get customer", ListCustomers)
-	ListTransactional  = list("list transactional messages", "/v1/messaging/transactional")
+	ListTransactional  = list("list transactional messages", "/v1/messaging/transactional", TransactionalMessage)
 )
 
 // Operation is one operation of the service. It never changes.
@@ -40,6 +40,10 @@ type Operation struct {
 	// Body is the body of a send. It is nil for a read, and for a request that is not in the
 	// catalog.
 	Body *Object
+	// Query is the query of a list.
+	Query []Member
+	// Record is each record of a list, or what a send returns. It is nil if there is none.
+	Record *Object
 	// Reads is the list that a lookup reads. It is nil for any other operation.
 	Reads *Operation
 	// Custom is true for a request that is not in the catalog. Its path is not a
@@ -69,12 +73,17 @@ func send(name, path string, body *Object, subject, done string) *Operation {
 	return declare(Operation{Name: name, Method: http.MethodPost, Path: path, Body: body, Subject: subject, Done: done})
 }
 
-func list(name, path string) *Operation {
-	return declare(Operation{Name: name, Method: http.MethodGet, Path: path})
+func list(name, path string, record *Object, filters ...Member) *Operation {
+	return declare(Operation{Name: name, Method: http.MethodGet, Path: path, Record: record, Query: slices.Concat(pageQuery, filters)})
 }
 
 func lookup(name string, reads *Operation) *Operation {
 	return declare(Operation{Name: name, Method: reads.Method, Path: reads.Path, Reads: reads})
+}
+
+func (o *Operation) returning(record *Object) *Operation {
+	o.Record = record
+	return o
 }
 
 func (o *Operation) rejectedByFalse() *Operation {
