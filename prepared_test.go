@@ -63,7 +63,7 @@ func TestPreparedBodyHasEveryMemberThatItsParamsWrite(t *testing.T) {
 			}
 			delete(written, "parameters."+canary) // of Extra, whose names are the caller's
 			assert.ElementsMatch(t, known, slices.Collect(maps.Keys(written)),
-				"the members of its body in the catalog, and those that the requests in internal/kit/scripted/operations.go write: fill in what is missing")
+				"the members of its body in the catalog, and those that the requests in internal/kit/scripted/operations.go write")
 		})
 	}
 }
@@ -398,7 +398,8 @@ func TestRecipientsOfAStoredBodyAreReadStrictly(t *testing.T) {
 		{"a copy to a number", email, `{"all_customers":true,"cc":[7]}`, nil},
 		{"a segment that is a number", push, `{"recipients":{"type":"segment","segments":[7]}}`, nil},
 		{"a phone that is a number", push, `{"recipients":{"type":"customer","customers":[{"customer_id":"c","phone_no":331}]}}`, nil},
-		{"a device that is a number", push, `{"recipients":{"type":"customer","customers":[{"customer_id":"c","devices":[{"device_token":7}]}]}}`, nil},
+		{"a device that is a number", push,
+			`{"recipients":{"type":"customer","customers":[{"customer_id":"c","devices":[{"device_token":7}]}]}}`, nil},
 		{"an address that is true", trigger, `{"event_id":"e","payload":{"email":true}}`, nil},
 		{"a customer with two addresses", push, `{"recipients":{"type":"customer","customers":[{"email":"a@b.c","email":"d@e.f"}]}}`,
 			&messaging.Recipients{CustomerCount: 1, Emails: []string{"a@b.c", "d@e.f"}, Count: 2}},

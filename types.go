@@ -398,8 +398,8 @@ func marshalModel(body any, extra map[string]json.RawMessage) ([]byte, error) {
 	return marshal(members)
 }
 
-// marshal returns what encoding/json writes without escaping HTML. The encoder of the caller
-// escapes it, unless it is told otherwise.
+// marshal returns what encoding/json writes without escaping HTML. Whether it is escaped is up
+// to the encoder of the caller.
 func marshal(value any) ([]byte, error) {
 	w := wire.NewWriter()
 	w.Value(value)
