@@ -47,7 +47,7 @@ func TestLargeBodiesAreAddedAndClaimedInParts(t *testing.T) {
 			o.HoldBodies(48 * mib)
 			keys = keysOf(24) // 19 MB, more than is left of 64 MiB
 		}
-		_, _, err := o.EnqueueAll(t.Context(), largeItems(t, keys))
+		_, err := o.EnqueueAll(t.Context(), largeItems(t, keys))
 		require.NoError(t, err)
 		for _, batch := range w.batches {
 			assert.LessOrEqual(t, batch.bytes, 4*mib)
@@ -107,7 +107,7 @@ func TestLargeBodiesOfATransactionAreAddedInParts(t *testing.T) {
 func TestEnqueueAllAndListTakeAThousandEntriesAtATime(t *testing.T) {
 	o, w := openWatched(t, newService().client(t))
 	keys := keysOf(2500)
-	_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
+	_, err := o.EnqueueAll(t.Context(), items(t, keys))
 	require.NoError(t, err)
 	assert.Equal(t, keys, listed(t, o, outbox.Filter{}))
 	assert.Equal(t, keys[:1700], listed(t, o, outbox.Filter{Limit: 1700}))
@@ -157,7 +157,7 @@ func testBodiesHeld(t *testing.T, db *database) {
 	require.NoError(t, err)
 	// A connection can keep its last statement: those of this test within the test are closed.
 	t.Run("enqueue", func(t *testing.T) {
-		_, _, err := db.new(t, client).EnqueueAll(t.Context(), largeItems(t, keysOf(n)))
+		_, err := db.new(t, client).EnqueueAll(t.Context(), largeItems(t, keysOf(n)))
 		require.NoError(t, err)
 	})
 	w := db.watch()

@@ -50,14 +50,14 @@ func (c *call[Tx]) deliver(ctx context.Context, keys []string) error {
 		return err
 	}
 	slices.SortFunc(found, func(a, b ledger.Entry) int { return cmp.Compare(a.Key, b.Key) }) // a database returns them in any order
-	if slices.ContainsFunc(found, func(e ledger.Entry) bool { return e.State == ledger.Pending && e.Late }) {
+	if slices.ContainsFunc(found, func(e ledger.Entry) bool { return e.State == ledger.Pending && e.Late() }) {
 		if err := c.expire(ctx); err != nil {
 			return err
 		}
 	}
 	byOperation := make(map[string][]string)
 	for _, e := range found {
-		if e.State == ledger.Pending && !e.Late {
+		if e.State == ledger.Pending && !e.Late() {
 			byOperation[e.Operation] = append(byOperation[e.Operation], e.Key)
 		}
 	}

@@ -38,6 +38,14 @@ func WithBreaker(first, longest time.Duration) Option {
 	}
 }
 
+// WithWaits sets the waits of an entry that was not sent, or whose outcome is unknown.
+func WithWaits(first, longest time.Duration) Option {
+	return func(c *config) error {
+		c.timing.firstWait, c.timing.longestWait = first, longest
+		return nil
+	}
+}
+
 // HoldBodies takes room for bodies for good, as those of entries that are being sent do.
 func (o *Outbox[Tx]) HoldBodies(bytes int64) {
 	taken, _, _ := o.limit.Bodies(context.Background())

@@ -56,12 +56,16 @@ func TestUnclaimMakesTheEntriesOfItsTokenWhatTheyWere(t *testing.T) {
 }
 
 func TestALockedEntryStopsNoOthers(t *testing.T) {
-	for name, urgent := range map[string]bool{"an urgent one": true, "an old one": false} {
+	for name, locked := range map[string]outbox.Priority{"a high one": outbox.High, "an old one": outbox.Low} {
 		t.Run(name, func(t *testing.T) {
 			db := openPgx(t)
 			o := db.new(t, newService().client(t), outbox.Fast())
 			for _, key := range append([]string{"locked"}, keysOf(60)...) {
-				add(t, o, outbox.Item{Key: key, Urgent: (key == "locked") == urgent})
+				priority := -locked
+				if key == "locked" {
+					priority = locked
+				}
+				add(t, o, outbox.Item{Key: key, Priority: priority})
 			}
 			require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
 				_, err := tx.dismiss("locked")
@@ -104,7 +108,7 @@ func TestDeniedEntriesGetAnEighthOfTheClaims(t *testing.T) {
 func TestASealerThatIsDownMakesNoStorm(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithSealer(reversed{func() error { return errBroken }}))
-		_, _, err := o.EnqueueAll(t.Context(), items(t, keysOf(200)))
+		_, err := o.EnqueueAll(t.Context(), items(t, keysOf(200)))
 		require.NoError(t, err)
 		stop := run(t, o)
 		time.Sleep(500 * time.Millisecond) // with a probe at most every 20 ms

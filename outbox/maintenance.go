@@ -60,14 +60,19 @@ func (c *call[Tx]) maintainNow(ctx context.Context) {
 	}
 }
 
-// sweep makes entries unclear whose process did not report an outcome within the lease.
+// sweep makes entries unclear, or repeatable ones pending, whose process did not report an
+// outcome within the lease.
 func (o *Outbox[Tx]) sweep(ctx context.Context) error {
+	repeat := ledger.Repeat{Doubts: maxDoubts, First: o.timing.firstWait, Longest: o.timing.longestWait}
 	return inBatches(ctx, func(ctx context.Context) (int, error) {
-		n, err := o.ledger.Sweep(ctx, maintenanceBatch)
-		if n > 0 {
-			o.logger.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", n)
+		swept, err := o.ledger.Sweep(ctx, maintenanceBatch, repeat)
+		if swept.Unclear > 0 {
+			o.logger.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", swept.Unclear)
 		}
-		return n, err
+		if swept.Pending > 0 {
+			o.logger.Warn("outbox: entries are sent again because their process did not report an outcome in time", "entries", swept.Pending)
+		}
+		return swept.Unclear + swept.Pending, err
 	})
 }
 

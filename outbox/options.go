@@ -18,10 +18,13 @@ type Option func(*config) error
 // Sealer encrypts the bodies of requests in the database. It must be safe for concurrent
 // use.
 type Sealer interface {
-	// Seal returns the encrypted form of a body.
-	Seal(ctx context.Context, body []byte) ([]byte, error)
-	// Open returns the body that Seal encrypted. While Open fails, entries stay pending.
-	Open(ctx context.Context, sealed []byte) ([]byte, error)
+	// Seal returns the encrypted form of the body of the entry with this key. Bind the key of
+	// the entry to it, as the associated data of an AEAD: else a sealed body that somebody
+	// copies into another row is sent twice.
+	Seal(ctx context.Context, entryKey string, body []byte) ([]byte, error)
+	// Open returns the body that Seal encrypted for the entry with this key. While Open fails,
+	// entries stay pending.
+	Open(ctx context.Context, entryKey string, sealed []byte) ([]byte, error)
 }
 
 // WithInFlight sets how many requests are sent at the same time, 64 by default and at

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
@@ -18,7 +19,8 @@ import (
 // Store is a database for an [Outbox]. It is implemented in the packages sqlite,
 // sqlitefile and postgres. Tx is the type of its transactions.
 type Store[Tx any] interface {
-	ledger.Store[Tx]
+	// Ledger returns what only package outbox opens.
+	Ledger() ledger.Handle[Tx]
 }
 
 // Outbox holds requests until they are sent. Create one with [New]; it is safe for
@@ -41,7 +43,10 @@ type Outbox[Tx any] struct {
 // *sqlx.Tx, and the ConnPool of GORM within a transaction. The outbox uses only these two
 // methods. A value that has no Commit and Rollback, such as *sql.DB, is rejected with
 // [ErrNoTransaction]; so is a bun.Tx, whose field Tx is a transaction.
-type SQLTx = ledger.SQLTx
+type SQLTx = interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
 
 // The errors to test for with [errors.Is].
 var (
@@ -71,7 +76,7 @@ func New[Tx any](store Store[Tx], client *messaging.Client, opts ...Option) (*Ou
 	if err != nil {
 		return nil, err
 	}
-	l := store.Ledger()
+	l := ledger.Open(store.Ledger())
 	return &Outbox[Tx]{
 		config:   c,
 		ledger:   l,
@@ -151,17 +156,17 @@ func (o *Outbox[Tx]) Prepared(ctx context.Context, key string) (*messaging.Prepa
 	if err != nil {
 		return nil, keyed("read", key, err)
 	}
-	p, err := o.unseal(ctx, request)
+	p, err := o.unseal(ctx, key, request)
 	if err != nil {
 		return nil, keyed("read", key, err)
 	}
 	return p, nil
 }
 
-// Quarantine makes all pending and sending entries unclear, and returns how many. Call it
-// before the first Run after the database was restored from a backup, or after a failover
-// to a replica that may have been behind. Such a database can list entries as pending
-// although they were sent.
+// Quarantine makes all pending, sending and rejected entries unclear, and returns how many.
+// Call it before the first Run after the database was restored from a backup, or after a
+// failover to a replica that may have been behind. Such a database can list entries as pending
+// although they were sent, and as rejected although they were resent.
 func (o *Outbox[Tx]) Quarantine(ctx context.Context) (int, error) {
 	n, err := o.ledger.Quarantine(ctx)
 	if err != nil {
@@ -185,7 +190,7 @@ var (
 )
 
 // unseal returns the request of an entry. Its errors quote nothing of the request.
-func (o *Outbox[Tx]) unseal(ctx context.Context, r ledger.Request) (*messaging.Prepared, error) {
+func (o *Outbox[Tx]) unseal(ctx context.Context, key string, r ledger.Request) (*messaging.Prepared, error) {
 	body := r.Body
 	if body == nil {
 		return nil, fmt.Errorf("request erased: entry is %s", stateOf(r.State))
@@ -195,7 +200,7 @@ func (o *Outbox[Tx]) unseal(ctx context.Context, r ledger.Request) (*messaging.P
 			return nil, errNoSealer
 		}
 		err := o.protected("WithSealer", func() (err error) {
-			body, err = o.sealer.Open(ctx, body)
+			body, err = o.sealer.Open(ctx, key, body)
 			return err
 		})
 		if err != nil {

@@ -212,7 +212,7 @@ func (r *runner[Tx]) lookFromStart(now time.Time) {
 	if r.classes == nil {
 		r.classes = make(map[ledger.Class]*class)
 		for _, operation := range operations {
-			for _, lane := range []ledger.Lane{ledger.Urgent, ledger.Normal, ledger.Denied} {
+			for _, lane := range []ledger.Lane{ledger.High, ledger.Normal, ledger.Low} {
 				r.classes[ledger.Class{Operation: operation, Lane: lane}] = new(class)
 				r.classes[ledger.Class{Operation: operation, Lane: lane, Timed: true}] = new(class)
 			}

@@ -28,7 +28,7 @@ func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
 			entry := add(t, o, outbox.Item{Key: key, NotAfter: over})
 			assert.WithinDuration(t, over, entry.NotAfter, time.Millisecond)
 		}
-		add(t, o, outbox.Item{Key: "in time", Urgent: true, NotAfter: time.Now().Add(time.Hour)})
+		add(t, o, outbox.Item{Key: "in time", Priority: outbox.High, NotAfter: time.Now().Add(time.Hour)})
 		_, err := o.Enqueue(t.Context(), outbox.Item{Key: "never", Prepared: request(t, "never"), NotBefore: over, NotAfter: over})
 		require.ErrorContains(t, err, "NotAfter must be after NotBefore")
 		require.NoError(t, o.PauseAll(t.Context()))
@@ -45,7 +45,7 @@ func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
 		assert.Equal(t, "its time is over", entry.Error)
 		assert.Equal(t, messaging.DeliveryNotSent, entry.Delivery)
 		assert.Equal(t, 1, service.requests())
-		assert.Equal(t, outbox.WhyTooLate, resend(t, o, "over")[0].Why)
+		assert.Equal(t, outbox.ReasonTooLate, resend(t, o, "over")[0].Reason)
 		for _, key := range []string{"over", "over too", "past", "past too"} {
 			eventually(t, func() bool {
 				state, _ := settled.Load(key)
@@ -59,14 +59,14 @@ func TestWhatIsNotDueAndWhatIsOverIsNeitherSeenNorClaimed(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t), outbox.Fast())
 		add(t, o, outbox.Item{Key: "over", NotAfter: time.Now().Add(time.Hour)})
-		add(t, o, outbox.Item{Key: "over and urgent", NotAfter: time.Now().Add(time.Hour), Urgent: true})
+		add(t, o, outbox.Item{Key: "over and high", NotAfter: time.Now().Add(time.Hour), Priority: outbox.High})
 		db.shift(t, -2*time.Hour, "not_after")
 		add(t, o, outbox.Item{Key: "later", NotBefore: time.Now().Add(time.Hour)})
 		enqueue(t, o, "due")
-		due, err := db.ledger.Due(t.Context(), []ledger.Look{{Class: ledger.Class{Operation: triggerEvent, Lane: ledger.Urgent}}, triggers})
+		due, err := db.ledger.Due(t.Context(), []ledger.Look{{Class: ledger.Class{Operation: triggerEvent, Lane: ledger.High}}, triggers})
 		require.NoError(t, err)
-		assert.Equal(t, []ledger.Due{{Class: triggers.Class}}, due, "what is over holds up no others, although it is urgent")
-		for _, keys := range [][]string{{"over", "over and urgent", "later"}, nil} {
+		assert.Equal(t, []ledger.Due{{Class: triggers.Class}}, due, "what is over holds up no others, although its priority is high")
+		for _, keys := range [][]string{{"over", "over and high", "later"}, nil} {
 			claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: ledger.Token{1}, Lease: time.Minute, Limit: 10,
 				Look: triggers, Keys: keys, MaxBytes: 1 << 20})
 			require.NoError(t, err)
@@ -100,7 +100,7 @@ func TestUrgentEntriesAreSentFirstAndTheOthersGetAnEighth(t *testing.T) {
 			enqueue(t, o, fmt.Sprint("other ", i))
 		}
 		for i := range 24 {
-			add(t, o, outbox.Item{Key: fmt.Sprint("urgent ", i), Urgent: true})
+			add(t, o, outbox.Item{Key: fmt.Sprint("urgent ", i), Priority: outbox.High})
 		}
 		for i := 0; i < 48; i += 12 {
 			deliverDue(t, o, 12)

@@ -106,12 +106,13 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claime
 	outcome := c.attempt(ctx, b, entry)
 	entry.Body = nil
 	c.limit.EndBodies(weight)
-	if c.breakers.Report(b.pass, outcome.breaker, time.Now()) {
+	if c.breakers.Report(b.pass, outcome.breaker, time.Now()) && !outcome.keeps {
 		outcome.wait = 0 // the entry waits for the breaker instead
 	}
 	applied, at, err := c.recorder.Record(ledger.Outcome{ID: entry.ID, Token: b.token, State: outcome.state,
-		Delivery: outcome.delivery, Error: outcome.text, Wait: outcome.wait, Denials: outcome.denials,
-		Denied: outcome.breaker.Kind == breaker.Denied, Returned: outcome.returned}, c.stop)
+		Delivery: outcome.delivery, Error: outcome.text, Wait: outcome.wait,
+		Denials: entry.Denials + outcome.denials, Denied: outcome.breaker.Kind == breaker.Denied, Doubts: entry.Doubts + outcome.doubts,
+		Returned: outcome.returned}, c.stop)
 	switch {
 	case err != nil:
 		c.mu.Lock()
@@ -124,9 +125,8 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claime
 	if outcome.state == ledger.Pending {
 		c.wake() // to find out when the entry is due
 	} else if err == nil && applied {
-		c.settled(context.WithoutCancel(ctx), Entry{ID: entry.ID, Key: entry.Key, Operation: entry.Operation, State: stateOf(outcome.state),
-			Attempts: entry.Attempts, Delivery: outcome.delivery, Error: outcome.text, EnqueuedAt: entry.EnqueuedAt,
-			NotBefore: entry.NotBefore, NotAfter: entry.NotAfter, Urgent: entry.Urgent, SettledAt: at})
+		entry.State, entry.Delivery, entry.Error, entry.SettledAt = outcome.state, outcome.delivery, outcome.text, at
+		c.settled(context.WithoutCancel(ctx), entryOf(entry.Entry))
 	}
 }
 
@@ -143,19 +143,19 @@ func (c *call[Tx]) note(key string, state ledger.State) {
 // ctx are used.
 func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed) outcome {
 	ahead, cancel := context.WithDeadline(ctx, b.ahead())
-	acquired := c.limit.Slot(entry.Urgent, ahead.Done(), b.pass.Recall)
+	acquired := c.limit.Slot(entry.Priority == ledger.High, ahead.Done(), b.pass.Recall)
 	cancel()
 	if !acquired {
 		return c.returned(b, entry)
 	}
 	defer c.limit.EndSlot()
 	if entry.Denials >= maxDenials && entry.AcceptedSince {
-		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryRejected, text: entry.Error, denials: entry.Denials,
+		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryRejected, text: entry.Error,
 			breaker: breaker.Outcome{Kind: breaker.Nothing}}
 	}
 	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), b.deadline)
 	defer cancel()
-	p, err := c.unseal(ctx, ledger.Request{Operation: entry.Operation, Body: entry.Body, Sealed: entry.Sealed})
+	p, err := c.unseal(ctx, entry.Key, ledger.Request{Operation: entry.Operation, Body: entry.Body, Sealed: entry.Sealed})
 	entry.Body = nil // p has a copy
 	if err != nil {
 		return c.timing.unreadable(entry, err)
@@ -173,15 +173,14 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed) 
 			return err
 		})
 		if errors.Is(err, errPanic) { // of a guard, or of a transport that has sent the request
-			return outcome{state: ledger.Unclear, text: err.Error(), denials: entry.Denials,
-				breaker: breaker.Outcome{Kind: breaker.Failed, Reason: err.Error()}}
+			return c.timing.unknown(entry, err.Error(), breaker.Outcome{Reason: err.Error()})
 		}
 		if !errors.Is(err, messaging.ErrNotAfter) || messaging.DeliveryOf(err) != messaging.DeliveryNotSent {
 			return c.timing.classify(entry, err)
 		}
 	}
 	if until != b.deadline {
-		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryNotSent, text: ledger.ExpiredError, denials: entry.Denials,
+		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryNotSent, text: ledger.ExpiredError,
 			breaker: breaker.Outcome{Kind: breaker.Nothing}}
 	}
 	return c.returned(b, entry)
@@ -201,8 +200,7 @@ func (c *call[Tx]) returned(b batch, entry *ledger.Claimed) outcome {
 	case time.Now().After(b.ahead()):
 		why = "the requests before it took too long"
 	}
-	return outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: "not begun: " + why, denials: entry.Denials,
-		returned: true}
+	return outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: "not begun: " + why, returned: true}
 }
 
 // settled calls the function of WithOnSettled.

@@ -100,9 +100,9 @@ func TestDismissTxWithdrawsAnEntryInTheTransactionThatCancels(t *testing.T) {
 			}
 			assert.Equal(t, []outbox.Decision{
 				{Key: "withdrawn", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryNotSent},
-				{Key: "unknown", Why: outbox.WhyUnknown},
+				{Key: "unknown", Reason: outbox.ReasonUnknown},
 				{Key: "doubtful", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryUnknown},
-				{Key: "claimed", State: outbox.Sending, Delivery: messaging.DeliveryUnknown, Why: outbox.WhySending},
+				{Key: "claimed", State: outbox.Sending, Delivery: messaging.DeliveryUnknown, Reason: outbox.ReasonSending},
 				{Key: "withdrawn", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryNotSent},
 			}, decisions)
 			return err
@@ -155,7 +155,7 @@ func TestResendAllAndDismissAllGoThroughWhatTheFilterSelects(t *testing.T) {
 		service.always(reject)
 		o := db.new(t, service.client(t), outbox.Fast())
 		keys := append(keysOf(520), "unclear")
-		_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
+		_, err := o.EnqueueAll(t.Context(), items(t, keys))
 		require.NoError(t, err)
 		deliver(t, o, keys[:520]...)
 		db.crash(t, "unclear")

@@ -19,7 +19,7 @@ type watchedStore[Tx any] struct {
 	tx ledger.TxLedger[Tx]
 }
 
-func (s watchedStore[Tx]) Ledger() ledger.TxLedger[Tx] { return s }
+func (s watchedStore[Tx]) Ledger() ledger.Handle[Tx] { return ledger.NewHandle[Tx](s) }
 
 func (s watchedStore[Tx]) InsertTx(ctx context.Context, tx Tx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
 	s.inserting(entries)

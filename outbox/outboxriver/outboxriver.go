@@ -7,7 +7,7 @@
 //
 //	o, err := outbox.New(store, client) // with a store of package postgres
 //	config := &river.Config{}
-//	outboxriver.Register(river.NewWorkers(), config, o)
+//	outboxriver.Register(config, o)
 //	jobs, err := river.NewClient(riverpgxv5.New(pool), config)
 //	…
 //	_, err = outboxriver.EnqueueTx(ctx, jobs, o, tx, outbox.Item{Key: "order-4711-shipped", Prepared: prepared})
@@ -84,13 +84,13 @@ func (w *worker) Work(ctx context.Context, _ *river.Job[doorbell]) error {
 	return nil
 }
 
-// Register adds the worker of the outbox to workers, and its queue and a periodic job to
-// config. It sets config.Workers if it is not set. Call it before river.NewClient.
-func Register(workers *river.Workers, config *river.Config, o *outbox.Outbox[pgx.Tx]) {
-	river.AddWorker(workers, &worker{outbox: o})
+// Register adds the worker of the outbox to config.Workers, and its queue and a periodic job
+// to config. It sets config.Workers if it is not set. Call it before river.NewClient.
+func Register(config *river.Config, o *outbox.Outbox[pgx.Tx]) {
 	if config.Workers == nil {
-		config.Workers = workers
+		config.Workers = river.NewWorkers()
 	}
+	river.AddWorker(config.Workers, &worker{outbox: o})
 	if config.Queues == nil {
 		config.Queues = make(map[string]river.QueueConfig)
 	}

@@ -58,7 +58,7 @@ func start(t *testing.T, s *stage, o *outbox.Outbox[pgx.Tx]) *river.Client[pgx.T
 	config := &river.Config{
 		Logger: slog.New(slog.DiscardHandler),
 	}
-	outboxriver.Register(river.NewWorkers(), config, o)
+	outboxriver.Register(config, o)
 	client, err := river.NewClient(riverpgxv5.New(s.pool), config)
 	require.NoError(t, err)
 	require.NoError(t, client.Start(t.Context()))

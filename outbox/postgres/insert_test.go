@@ -17,7 +17,7 @@ import (
 
 func TestTheInputHoldsEveryEntryAsItIs(t *testing.T) {
 	entries := []ledger.NewEntry{
-		{Key: "order", Operation: "trigger event", Digest: []byte{0, 0xab}, Body: []byte(`{"a": "\"<&>"}`), Urgent: true,
+		{Key: "order", Operation: "trigger event", Digest: []byte{0, 0xab}, Body: []byte(`{"a": "\"<&>"}`), Priority: ledger.Low, Repeatable: true,
 			NotBefore: time.UnixMilli(1), NotAfter: time.UnixMilli(2)},
 		{Key: `"},{<&>\ and ü`, Operation: "send email broadcast", Body: []byte{0, 0xff}, Sealed: true},
 		{Key: "no body"},
@@ -29,8 +29,8 @@ func TestTheInputHoldsEveryEntryAsItIs(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(asInput(entries)), &read))
 	require.Len(t, read, len(entries))
 	for i, e := range entries {
-		assert.Equal(t, newEntry{i, e.Key, e.Operation, hex.EncodeToString(e.Digest), e.Sealed, e.Urgent, milliseconds(e.NotBefore),
-			milliseconds(e.NotAfter)}, read[i].newEntry)
+		assert.Equal(t, newEntry{i, e.Key, e.Operation, hex.EncodeToString(e.Digest), e.Sealed, e.Priority, e.Repeatable,
+			milliseconds(e.NotBefore), milliseconds(e.NotAfter)}, read[i].newEntry)
 		assert.Equal(t, string(e.Body), string(read[i].Body))
 	}
 	assert.JSONEq(t, `[]`, asInput(nil))

@@ -48,5 +48,5 @@ func New(ctx context.Context, db *sql.DB) (*Store, error) {
 // Close closes the store. It leaves the db given to [New] open.
 func (s *Store) Close() error { return s.ledger.Close() }
 
-// Ledger returns the ledger of the store. It is for package outbox.
-func (s *Store) Ledger() ledger.TxLedger[ledger.SQLTx] { return s.ledger }
+// Ledger returns what package outbox opens.
+func (s *Store) Ledger() ledger.Handle[ledger.SQLTx] { return ledger.NewHandle(s.ledger) }

@@ -24,14 +24,14 @@ type Limit struct {
 	room   *semaphore.Weighted // for entries that are claimed and not recorded
 	bodies *semaphore.Weighted
 	slots  chan struct{} // holds a value for each request that can be sent
-	urgent chan struct{} // passes a slot to an urgent entry that waits for one
+	first  chan struct{} // passes a slot to an entry that comes first
 }
 
 // New returns the limits of a process that sends inFlight requests at a time. It claims twice
 // as many entries, so that the next ones are there when a request ends.
 func New(inFlight int) *Limit {
 	l := &Limit{claims: 2 * inFlight, room: semaphore.NewWeighted(2 * int64(inFlight)), bodies: semaphore.NewWeighted(maxBodies),
-		slots: make(chan struct{}, inFlight), urgent: make(chan struct{})}
+		slots: make(chan struct{}, inFlight), first: make(chan struct{})}
 	for range inFlight {
 		l.slots <- struct{}{}
 	}
@@ -69,12 +69,12 @@ func Weigh(size int) int64 { return min(int64(size), maxBodies) }
 // EndBodies gives back what was taken.
 func (l *Limit) EndBodies(taken int64) { l.bodies.Release(taken) }
 
-// Slot waits until a request can be sent. Urgent ones come first. It returns false if end or
-// recall is closed first.
-func (l *Limit) Slot(urgent bool, end, recall <-chan struct{}) bool {
+// Slot waits until a request can be sent. Those of high priority come first. It returns false
+// if end or recall is closed first.
+func (l *Limit) Slot(high bool, end, recall <-chan struct{}) bool {
 	var first chan struct{}
-	if urgent {
-		first = l.urgent
+	if high {
+		first = l.first
 	}
 	select {
 	case <-end:
@@ -97,7 +97,7 @@ func (l *Limit) Slot(urgent bool, end, recall <-chan struct{}) bool {
 // EndSlot gives a slot back.
 func (l *Limit) EndSlot() {
 	select {
-	case l.urgent <- struct{}{}:
+	case l.first <- struct{}{}:
 	default:
 		l.slots <- struct{}{}
 	}

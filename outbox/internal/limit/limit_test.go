@@ -50,20 +50,20 @@ func TestOneBodyOfAnySizeIsReadIfNoOtherIsHeld(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-func TestASlotGoesToAnUrgentEntryFirst(t *testing.T) {
+func TestASlotGoesToAnEntryOfHighPriorityFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, sent, end := New(1), make(chan bool, 2), make(chan struct{})
 		assert.True(t, l.Slot(false, end, nil))
-		for _, urgent := range []bool{false, true} {
+		for _, high := range []bool{false, true} {
 			go func() {
-				if l.Slot(urgent, end, nil) {
-					sent <- urgent
+				if l.Slot(high, end, nil) {
+					sent <- high
 				}
 			}()
 			synctest.Wait()
 		}
 		l.EndSlot()
-		assert.True(t, <-sent, "the urgent one")
+		assert.True(t, <-sent, "the one of high priority")
 		close(end)
 		synctest.Wait()
 		assert.False(t, l.Slot(false, end, nil), "the end comes first")

@@ -65,18 +65,18 @@ func insert(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEntry) (
 // insertBatch adds the entries whose keys do not exist yet, in one statement.
 func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
 	now := now()
-	args := make([]any, 0, 10*len(entries))
+	args := make([]any, 0, 11*len(entries))
 	for _, e := range entries {
 		notBefore := int64(0) // which comes before any time, by any clock
 		if !e.NotBefore.IsZero() && e.NotBefore.UnixMilli() > now {
 			notBefore = e.NotBefore.UnixMilli()
 		}
 		args = append(args, e.Key, e.Digest, e.Operation, e.Body, e.Sealed, now, notBefore, max(now, notBefore),
-			milliseconds(e.NotAfter), e.Urgent)
+			milliseconds(e.NotAfter), e.Priority, e.Repeatable)
 	}
 	rows, err := conn.QueryContext(ctx, `INSERT INTO outbox_entry
-		(key, digest, operation, body, sealed, created_at, not_before, due_since, not_after, urgent) VALUES `+
-		strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", len(entries)), ", ")+
+		(key, digest, operation, body, sealed, created_at, not_before, due_since, not_after, priority, repeatable) VALUES `+
+		strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", len(entries)), ", ")+
 		` ON CONFLICT (key) DO NOTHING RETURNING id, key`, args...)
 	type added struct {
 		id  int64
@@ -97,9 +97,9 @@ func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEnt
 			inserted[i] = e.Inserted(id, time.UnixMilli(now))
 		}
 	}
-	_, err = ledger.AddPresent(entries, inserted, func(keys []string) ([]ledger.Inserted, error) {
-		rows, err := conn.QueryContext(ctx, `SELECT `+entryColumns+`, digest FROM outbox_entry WHERE `+inKeys, asJSON(keys))
-		return collect(rows, err, unit.Inserted)
+	_, err = ledger.AddPresent(entries, inserted, func(keys []string) ([]ledger.Entry, error) {
+		rows, err := conn.QueryContext(ctx, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+inKeys, asJSON(keys))
+		return collect(rows, err, unit.Entry)
 	})
 	return inserted, err
 }

@@ -151,7 +151,7 @@ func TestALookForTimedEntriesDoesNotWalkOverThoseThatWaitForNoTime(t *testing.T)
 	none := took()
 	entries := make([]ledger.NewEntry, 20_000)
 	for i := range entries {
-		entries[i] = ledger.NewEntry{Key: strconv.Itoa(i), Operation: "op", Digest: []byte("d"), Body: []byte("b"), Urgent: true}
+		entries[i] = ledger.NewEntry{Key: strconv.Itoa(i), Operation: "op", Digest: []byte("d"), Body: []byte("b")}
 	}
 	_, err := l.Insert(t.Context(), entries)
 	require.NoError(t, err)
