@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messaging-go/messaging/outbox/internal/breaker"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/limit"
 )
 
 // Deliver sends the entries with these keys now. It is for an engine that calls at least
@@ -55,14 +57,14 @@ func (c *call[Tx]) deliver(ctx context.Context, keys []string) error {
 			return err
 		}
 	}
-	byOperation := make(map[string][]string)
+	byOperation := make(map[string][]ledger.Entry)
 	for _, e := range found {
 		if e.State == ledger.Pending && !e.Late() {
-			byOperation[e.Operation] = append(byOperation[e.Operation], e.Key)
+			byOperation[e.Operation] = append(byOperation[e.Operation], e)
 		}
 	}
-	for operation, keys := range byOperation {
-		if err := c.deliverOperation(ctx, operation, keys); err != nil && ctx.Err() == nil {
+	for operation, entries := range byOperation {
+		if err := c.deliverOperation(ctx, operation, entries); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
@@ -70,13 +72,9 @@ func (c *call[Tx]) deliver(ctx context.Context, keys []string) error {
 }
 
 // deliverOperation claims and sends entries of one operation, until its breaker is open.
-func (c *call[Tx]) deliverOperation(ctx context.Context, operation string, keys []string) error {
-	for len(keys) > 0 && ctx.Err() == nil {
-		want := min(len(keys), c.inFlight, keyBatch)
-		if c.rate != nil {
-			want = 1
-		}
-		n := c.limit.Claims(ctx, want)
+func (c *call[Tx]) deliverOperation(ctx context.Context, operation string, entries []ledger.Entry) error {
+	for len(entries) > 0 && ctx.Err() == nil {
+		n := c.limit.Claims(ctx, c.batchOf(entries))
 		if n == 0 {
 			return nil
 		}
@@ -94,20 +92,50 @@ func (c *call[Tx]) deliverOperation(ctx context.Context, operation string, keys 
 		}
 		if c.rate != nil {
 			if err := c.askLimiter(ctx); err != nil {
-				c.limit.EndClaims(pass.N)
-				c.breakers.GiveBack(pass, pass.N)
+				c.giveBack(pass, pass.N)
 				return err
 			}
 		}
-		if _, err := c.claim(ctx, pass, ledger.Claim{Keys: keys[:pass.N]}); err != nil {
+		if err := c.claimKeys(ctx, pass, entries[:pass.N]); err != nil {
 			return err
 		}
-		keys = keys[pass.N:]
+		entries = entries[pass.N:]
 		if pass.Probe() {
 			c.sends.Wait()
 		}
 	}
 	return nil
+}
+
+// batchOf returns how many of the entries one claim takes.
+func (c *call[Tx]) batchOf(entries []ledger.Entry) int {
+	most := min(len(entries), c.inFlight, keyBatch)
+	if c.rate != nil {
+		most = 1
+	}
+	size := entries[0].Size
+	for n := 1; n < most; n++ {
+		if size += entries[n].Size; size > limit.ClaimBodies {
+			return n
+		}
+	}
+	return most
+}
+
+// claimKeys claims entries by their keys, when there is room for their bodies.
+func (c *call[Tx]) claimKeys(ctx context.Context, pass breaker.Pass, entries []ledger.Entry) error {
+	var keys []string
+	size := int64(0)
+	for _, e := range entries {
+		keys, size = append(keys, e.Key), size+e.Size
+	}
+	taken := c.limit.Bodies(ctx, size)
+	if taken == 0 {
+		c.giveBack(pass, pass.N)
+		return nil
+	}
+	_, err := c.claim(ctx, pass, taken, ledger.Claim{Keys: keys})
+	return err
 }
 
 // find returns the entries with these keys.

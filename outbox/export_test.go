@@ -3,6 +3,8 @@ package outbox
 import (
 	"context"
 	"time"
+
+	"github.com/messaging-go/messaging/outbox/internal/limit"
 )
 
 // Fast shortens the durations that are not configurable.
@@ -46,8 +48,10 @@ func WithWaits(first, longest time.Duration) Option {
 	}
 }
 
-// HoldBodies takes room for bodies for good, as those of entries that are being sent do.
-func (o *Outbox[Tx]) HoldBodies(bytes int64) {
-	taken, _, _ := o.limit.Bodies(context.Background())
+// HoldBodies takes room for bodies until release is called, as those of entries that are being
+// sent do.
+func (o *Outbox[Tx]) HoldBodies(bytes int64) (release func()) {
+	taken := o.limit.Bodies(context.Background(), limit.MaxBodies)
 	o.limit.EndBodies(taken - bytes)
+	return func() { o.limit.EndBodies(bytes) }
 }

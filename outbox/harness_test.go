@@ -62,7 +62,7 @@ type box interface {
 	Quarantine(context.Context) (int, error)
 	Present(context.Context, ...outbox.Item) ([]outbox.Presence, error)
 	Prepared(context.Context, string) (*messaging.Prepared, error)
-	HoldBodies(bytes int64)
+	HoldBodies(bytes int64) (release func())
 }
 
 // inTx are the methods of an Outbox in one transaction.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging/outbox/internal/breaker"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/limit"
 	"github.com/messaging-go/messaging/outbox/internal/record"
 )
 
@@ -66,6 +67,7 @@ type class struct {
 	after  ledger.Position // of the last entry that was claimed, below which dead rows pile up
 	turn   int             // the last claim
 	passed time.Time       // when it is looked at again, after all its entries were locked
+	locked ledger.Position // of the first of them
 }
 
 const (
@@ -127,21 +129,30 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 	if n == 0 {
 		return progress{left: true, wait: time.Nanosecond}
 	}
+	first := firstLane(due)
 	chosen, pass := r.admit(due, n)
 	r.limit.EndClaims(n - pass.N)
 	if pass.N == 0 { // as many are in flight as may be
 		return progress{left: true, wait: r.timing.poll, changed: pass.Changed}
 	}
+	taken := r.room(ctx, chosen)
+	if taken == 0 {
+		r.giveBack(pass, pass.N)
+		if chosen.Lane != first { // whose entries are ahead of it, and may fit
+			r.favored = 0
+		}
+		return progress{left: true, wait: time.Nanosecond}
+	}
 	p.left = true
-	p.claimed, err = r.claimFrom(ctx, chosen, pass)
+	p.claimed, err = r.claimFrom(ctx, chosen, pass, taken)
 	r.permitted = r.permitted && p.claimed == 0
 	switch {
 	case err != nil:
 		r.databaseFailed(ctx, r.alarms.claim, err)
 	case p.claimed == 0:
 		p.wait = time.Nanosecond // for the other classes
-	case slices.ContainsFunc(due, func(d ledger.Due) bool { return d.Lane != due[0].Lane }):
-		if chosen.Lane == firstLane(due) {
+	case slices.ContainsFunc(due, func(d ledger.Due) bool { return d.Lane != first }):
+		if chosen.Lane == first {
 			r.favored += p.claimed
 		} else {
 			r.favored = max(r.favored-(othersShare-1)*p.claimed, 0)
@@ -150,11 +161,23 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 	return p
 }
 
-// claimFrom claims entries of a class. If others have locked all of them, the class is passed
-// over for a while.
-func (r *runner[Tx]) claimFrom(ctx context.Context, chosen ledger.Class, pass breaker.Pass) (int, error) {
-	known := r.classes[chosen]
-	claimed, err := r.claim(ctx, pass, ledger.Claim{Look: ledger.Look{Class: chosen, After: known.after}})
+// room takes room for the body of the first entry of a class, and waits for it for a moment: so
+// it gets its turn, and the entries that come before it do too. It returns 0 if there is too
+// little. If others have locked that entry, the next one may be larger, so room takes all.
+func (r *runner[Tx]) room(ctx context.Context, chosen ledger.Due) (taken int64) {
+	ctx, cancel := context.WithTimeout(ctx, r.timing.poll)
+	defer cancel()
+	if chosen.Head == r.classes[chosen.Class].locked {
+		return r.limit.Bodies(ctx, limit.MaxBodies)
+	}
+	return r.limit.Bodies(ctx, chosen.Size)
+}
+
+// claimFrom claims entries of a class. If others have locked all of them, or the first ones, and
+// the next one does not fit, the class is passed over for a while.
+func (r *runner[Tx]) claimFrom(ctx context.Context, chosen ledger.Due, pass breaker.Pass, taken int64) (int, error) {
+	known := r.classes[chosen.Class]
+	claimed, err := r.claim(ctx, pass, taken, ledger.Claim{Look: ledger.Look{Class: chosen.Class, After: known.after}})
 	if err != nil {
 		return 0, err
 	}
@@ -168,7 +191,7 @@ func (r *runner[Tx]) claimFrom(ctx context.Context, chosen ledger.Class, pass br
 		}
 	}
 	if len(claimed) == 0 {
-		known.passed = time.Now().Add(r.timing.poll)
+		known.passed, known.locked = time.Now().Add(r.timing.poll), chosen.Head
 	}
 	return len(claimed), nil
 }
@@ -229,9 +252,9 @@ func firstLane(due []ledger.Due) ledger.Lane {
 	return slices.MinFunc(due, func(a, b ledger.Due) int { return cmp.Compare(a.Lane, b.Lane) }).Lane
 }
 
-// admit returns the class to claim from: of the first lane, or now and then of another one,
+// admit returns the first entry of the class to claim from: of the first lane, or now and then of another one,
 // that whose turn was longest ago. It leaves out classes whose breakers permit nothing.
-func (r *runner[Tx]) admit(due []ledger.Due, n int) (chosen ledger.Class, pass breaker.Pass) {
+func (r *runner[Tx]) admit(due []ledger.Due, n int) (chosen ledger.Due, pass breaker.Pass) {
 	first := firstLane(due)
 	owed := r.favored / (othersShare - 1) // to the other lanes
 	rank := func(d ledger.Due) int {
@@ -249,7 +272,7 @@ func (r *runner[Tx]) admit(due []ledger.Due, n int) (chosen ledger.Class, pass b
 			want = min(n, owed)
 		}
 		if pass = r.breakers.Admit(d.Operation, want, time.Now()); pass.N > 0 {
-			return d.Class, pass
+			return d, pass
 		}
 	}
 	return chosen, pass

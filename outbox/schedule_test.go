@@ -65,7 +65,8 @@ func TestWhatIsNotDueAndWhatIsOverIsNeitherSeenNorClaimed(t *testing.T) {
 		enqueue(t, o, "due")
 		due, err := db.ledger.Due(t.Context(), []ledger.Look{{Class: ledger.Class{Operation: triggerEvent, Lane: ledger.High}}, triggers})
 		require.NoError(t, err)
-		assert.Equal(t, []ledger.Due{{Class: triggers.Class}}, due, "what is over holds up no others, although its priority is high")
+		require.Len(t, due, 1)
+		assert.Equal(t, triggers.Class, due[0].Class, "what is over holds up no others, although its priority is high")
 		for _, keys := range [][]string{{"over", "over and high", "later"}, nil} {
 			claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: ledger.Token{1}, Lease: time.Minute, Limit: 10,
 				Look: triggers, Keys: keys, MaxBytes: 1 << 20})

@@ -48,23 +48,21 @@ type batch struct {
 // ahead is when an entry goes back that still waits for its turn.
 func (b *batch) ahead() time.Time { return b.begun.Add(b.deadline.Sub(b.begun) / 2) }
 
-// claim claims what the request asks for, as far as there are bodies left, and begins to
-// send it. It returns the positions of the entries that it claimed. The claim is committed
-// when claim returns. Each of the pass.N entries occupies room until its outcome is recorded.
-func (c *call[Tx]) claim(ctx context.Context, pass breaker.Pass, request ledger.Claim) (claimed []ledger.Position, err error) {
-	defer func() {
-		c.limit.EndClaims(pass.N - len(claimed))
-		c.breakers.GiveBack(pass, pass.N-len(claimed))
-	}()
-	taken, alone, err := c.limit.Bodies(ctx)
-	if err != nil {
-		return nil, err
-	}
+// claim claims what the request asks for, as far as the room for bodies that was taken for it
+// allows, and begins to send it. It returns the positions of the entries that it claimed. The
+// claim is committed when claim returns. Each of the pass.N entries occupies room until its
+// outcome is recorded.
+func (c *call[Tx]) claim(ctx context.Context, pass breaker.Pass, taken int64, request ledger.Claim) (claimed []ledger.Position,
+	err error) {
+	defer func() { c.giveBack(pass, pass.N-len(claimed)) }()
 	b := batch{begun: time.Now(), pass: pass}
 	b.deadline = b.begun.Add(c.sendTimeout)
 	_, _ = rand.Read(b.token[:]) // which never fails
 	request.Token, request.Lease, request.Limit = b.token, c.lease(), pass.N
-	request.Operation, request.MaxBytes, request.OneAnyway = pass.Operation, limit.ClaimBodies, alone
+	request.Operation, request.MaxBytes = pass.Operation, taken
+	if taken == limit.MaxBodies { // for one that may be larger
+		request.MaxBytes, request.OneAnyway = limit.ClaimBodies, true
+	}
 	b.entries, err = withTimeout(ctx, func(ctx context.Context) ([]ledger.Claimed, error) { return c.ledger.Claim(ctx, request) })
 	if err != nil {
 		b.entries = nil
@@ -81,6 +79,12 @@ func (c *call[Tx]) claim(ctx context.Context, pass breaker.Pass, request ledger.
 		c.sends.Go(func() { c.deliverOne(ctx, b, &b.entries[i]) })
 	}
 	return claimed, err
+}
+
+// giveBack gives back n claims of a pass for which there are no entries.
+func (c *call[Tx]) giveBack(pass breaker.Pass, n int) {
+	c.limit.EndClaims(n)
+	c.breakers.GiveBack(pass, n)
 }
 
 // askLimiter waits until the limiter permits a request.

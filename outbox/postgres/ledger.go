@@ -161,12 +161,13 @@ func (l *base) Due(ctx context.Context, looks []ledger.Look) ([]ledger.Due, erro
 	return rowsOf(ctx, l, func(row ledger.Scan) (d ledger.Due, err error) {
 		var n int
 		var wait int64
-		err = row(&n, &wait, &d.Paused)
+		err = row(&n, &d.Head.Time, &d.Head.ID, &d.Size, &wait, &d.Paused)
 		d.Class, d.Wait = looks[n].Class, unit.Duration(wait)
 		return d, err
-	}, `SELECT n, `+micros(`first.not_before - statement_timestamp()`)+`, NOT `+notPaused+`look.operation)
+	}, `SELECT n, `+micros(`first.not_before`)+`, first.id, first.size, `+micros(`first.not_before - statement_timestamp()`)+`,
+			NOT `+notPaused+`look.operation)
 		FROM json_to_recordset($1::text::json) AS look(n integer, operation text, lane smallint, timed boolean, time bigint, id bigint)
-		CROSS JOIN LATERAL (SELECT not_before FROM {entry} WHERE state = 0 AND operation = look.operation AND lane = look.lane
+		CROSS JOIN LATERAL (SELECT not_before, id, `+size+` AS size FROM {entry} WHERE state = 0 AND operation = look.operation AND lane = look.lane
 			AND `+fmt.Sprintf(afterPosition, "look.time", "look.id")+`
 			AND not_before <= CASE WHEN look.timed THEN 'infinity'::timestamptz ELSE 'epoch' END
 			AND (not_after IS NULL OR not_after > statement_timestamp())
@@ -189,7 +190,7 @@ func (l *base) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed,
 	}
 	return rowsOf(ctx, l, unit.Claimed, `
 		WITH due AS MATERIALIZED (
-			SELECT id, not_before, COALESCE(octet_length(body), 0) AS size FROM {entry} WHERE `+chosen+` AND operation = $4::text
+			SELECT id, not_before, `+size+` AS size FROM {entry} WHERE `+chosen+` AND operation = $4::text
 			AND (not_after IS NULL OR not_after > statement_timestamp())
 			AND {durable} AND `+notPaused+`$4::text)
 			ORDER BY not_before, id LIMIT $3::bigint FOR UPDATE SKIP LOCKED

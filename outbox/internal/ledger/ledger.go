@@ -73,8 +73,7 @@ type Ledger interface {
 	// or the existing one with the same key.
 	Insert(ctx context.Context, entries []NewEntry) ([]Inserted, error)
 
-	// Due returns when the first entry of each class is due. It leaves out classes without
-	// entries, and entries that only Expire changes.
+	// Due returns the first entry of each class. It leaves out classes without entries, and entries that only Expire changes.
 	Due(ctx context.Context, looks []Look) ([]Due, error)
 	// Claim turns pending entries that are due into sending ones, in one durable
 	// transaction that is committed when Claim returns. It claims nothing of a paused
@@ -183,6 +182,7 @@ type Entry struct {
 	Priority   Lane
 	Repeatable bool
 	Position   Position
+	Size       int64 // of the body
 	// DueIn is how long a pending entry is not due yet.
 	DueIn time.Duration
 	// LeaseLeft is how long the lease of a sending entry lasts, and how long an unclear one
@@ -248,10 +248,12 @@ func (l Look) From() Position {
 	return l.After
 }
 
-// Due is when the first entry of a class is due.
+// Due is the first entry of a class.
 type Due struct {
 	Class
-	Wait   time.Duration // 0 if an entry is due already
+	Head   Position
+	Size   int64         // of its body
+	Wait   time.Duration // until it is due, 0 if it is due already
 	Paused bool
 }
 

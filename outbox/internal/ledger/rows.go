@@ -32,12 +32,12 @@ func (u Unit) Duration(n int64) time.Duration {
 
 // Entry scans the columns of an entry: id, key, operation, digest, state, attempts, doubts,
 // delivery, error, created_at, not_before, settled_at, not_after, lease_until, priority,
-// repeatable and the current time.
+// repeatable, the size of the body and the current time.
 func (u Unit) Entry(row Scan) (e Entry, err error) {
 	var enqueued, notBefore, now int64
 	var settled, notAfter, lease *int64
 	err = row(&e.ID, &e.Key, &e.Operation, &e.Digest, &e.State, &e.Attempts, &e.Doubts, &e.Delivery, &e.Error, &enqueued, &notBefore,
-		&settled, &notAfter, &lease, &e.Priority, &e.Repeatable, &now)
+		&settled, &notAfter, &lease, &e.Priority, &e.Repeatable, &e.Size, &now)
 	if err != nil {
 		return e, err
 	}

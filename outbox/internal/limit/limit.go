@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxBodies limits the size of the bodies that a process holds.
-	maxBodies = 64 << 20
+	// MaxBodies limits the size of the bodies that a process holds. A larger one is held alone.
+	MaxBodies = 64 << 20
 	// ClaimBodies limits the size of the bodies of one claim.
 	ClaimBodies = 8 << 20
 	// gatherPart is the part of the claims that a large claim waits for, because a claim
@@ -30,7 +30,7 @@ type Limit struct {
 // New returns the limits of a process that sends inFlight requests at a time. It claims twice
 // as many entries, so that the next ones are there when a request ends.
 func New(inFlight int) *Limit {
-	l := &Limit{claims: 2 * inFlight, room: semaphore.NewWeighted(2 * int64(inFlight)), bodies: semaphore.NewWeighted(maxBodies),
+	l := &Limit{claims: 2 * inFlight, room: semaphore.NewWeighted(2 * int64(inFlight)), bodies: semaphore.NewWeighted(MaxBodies),
 		slots: make(chan struct{}, inFlight), first: make(chan struct{})}
 	for range inFlight {
 		l.slots <- struct{}{}
@@ -54,17 +54,24 @@ func (l *Limit) Claims(ctx context.Context, n int) int {
 // EndClaims makes room for n entries.
 func (l *Limit) EndClaims(n int) { l.room.Release(int64(n)) }
 
-// Bodies waits until the bodies of a claim can be read, and returns how much is taken for
-// them. alone is true if no other body is held, so that one of any size can be read.
-func (l *Limit) Bodies(ctx context.Context) (taken int64, alone bool, err error) {
-	if l.bodies.TryAcquire(maxBodies) {
-		return maxBodies, true, nil
+// Bodies takes room for the bodies of a claim whose first one has a size, and for more of them
+// if there is room now. It waits until there is room for the first one, and returns how much
+// it has taken, or 0 if ctx ends first. Nobody overtakes one that waits.
+func (l *Limit) Bodies(ctx context.Context, size int64) (taken int64) {
+	least := min(max(size, 1), MaxBodies)
+	for taken = ClaimBodies; taken > least; taken /= 2 {
+		if l.bodies.TryAcquire(taken) {
+			return taken
+		}
 	}
-	return ClaimBodies, false, l.bodies.Acquire(ctx, ClaimBodies)
+	if l.bodies.Acquire(ctx, least) != nil {
+		return 0
+	}
+	return least
 }
 
 // Weigh returns what a body of a size counts for.
-func Weigh(size int) int64 { return min(int64(size), maxBodies) }
+func Weigh(size int) int64 { return min(int64(size), MaxBodies) }
 
 // EndBodies gives back what was taken.
 func (l *Limit) EndBodies(taken int64) { l.bodies.Release(taken) }

@@ -96,12 +96,13 @@ const notOver = `(not_after IS NULL OR not_after > ` + nowSQL + `)`
 
 // dueSQL reads the first entry of each class. A look is [operation, lane, latest time, time,
 // id].
-const dueSQL = `SELECT n, due - ` + nowSQL + `, EXISTS (SELECT 1 FROM outbox_pause WHERE operation = name) FROM (
-	SELECT look.key AS n, look.value->>0 AS name, (SELECT not_before FROM outbox_entry WHERE state = 0 AND operation = look.value->>0
+const dueSQL = `SELECT n, not_before, id, ` + size + `, not_before - ` + nowSQL + `,
+	EXISTS (SELECT 1 FROM outbox_pause WHERE outbox_pause.operation = outbox_entry.operation) FROM (
+	SELECT look.key AS n, (SELECT id FROM outbox_entry WHERE state = 0 AND operation = look.value->>0
 		AND lane = look.value->>1 AND not_before <= look.value->>2 AND (not_before, id) > (look.value->>3, look.value->>4) AND ` + notOver + `
-		ORDER BY not_before, id LIMIT 1) AS due
+		ORDER BY not_before, id LIMIT 1) AS head
 	FROM json_each(?) AS look)
-	WHERE due IS NOT NULL`
+	CROSS JOIN outbox_entry ON id = head`
 
 // Due implements ledger.Ledger.
 func (l *Ledger) Due(ctx context.Context, looks []ledger.Look) (due []ledger.Due, err error) {
@@ -115,7 +116,7 @@ func (l *Ledger) Due(ctx context.Context, looks []ledger.Look) (due []ledger.Due
 		due, err = collect(rows, err, func(scan ledger.Scan) (d ledger.Due, err error) {
 			var n int
 			var wait int64
-			err = scan(&n, &wait, &d.Paused)
+			err = scan(&n, &d.Head.Time, &d.Head.ID, &d.Size, &wait, &d.Paused)
 			d.Class, d.Wait = looks[n].Class, unit.Duration(wait)
 			return d, err
 		})
@@ -143,7 +144,7 @@ func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledge
 	statement := `UPDATE outbox_entry SET state = 1, attempts = attempts + 1, token = ?2, claimed_at = ?1, lease_until = ?1 + ?3
 		WHERE id IN (SELECT id FROM (
 			SELECT id, sum(size) OVER ` + order + ` AS total, row_number() OVER ` + order + ` AS n FROM (
-				SELECT id, not_before, COALESCE(length(body), 0) AS size FROM outbox_entry WHERE state = 0 AND operation = ?4 AND ` + chosen + `
+				SELECT id, not_before, ` + size + ` AS size FROM outbox_entry WHERE state = 0 AND operation = ?4 AND ` + chosen + `
 				AND (not_after IS NULL OR not_after > ?1)
 				ORDER BY not_before, id LIMIT ?5 * NOT EXISTS (SELECT 1 FROM outbox_pause WHERE operation = ?4)))
 			WHERE total <= ?6 OR ?7 AND n = 1)
