@@ -88,13 +88,15 @@ func (t timing) unknown(entry *ledger.Claimed, text string, failure breaker.Outc
 }
 
 // unreadable is the outcome of an entry whose request this process cannot read. Another
-// process may be able to.
+// process may be able to. One that cannot be opened waits like a denied one, or a few of them
+// would be every probe.
 func (t timing) unreadable(entry *ledger.Claimed, err error) outcome {
 	o := outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: storable(err.Error()),
 		wait: t.growingWait(entry.Attempts), breaker: breaker.Outcome{Kind: breaker.Nothing}}
 	for _, ofAll := range []error{errNoSealer, errNotOpened} { // concern all sealed entries
 		if errors.Is(err, ofAll) {
-			o.breaker = breaker.Outcome{Kind: breaker.Failed, Reason: ofAll.Error()}
+			o.breaker = breaker.Outcome{Kind: breaker.Failed, Reason: ofAll.Error(), Delay: t.unopenedProbe}
+			o.wait, o.keeps = t.denialWait(entry.Attempts), true
 		}
 	}
 	return o

@@ -17,6 +17,7 @@ func Fast() Option {
 		c.timing.firstWait = 10 * time.Millisecond
 		c.timing.longestWait = 50 * time.Millisecond
 		c.timing.deniedWait = 100 * time.Millisecond
+		c.timing.duePatience = 0
 		c.timing.stopGrace = 500 * time.Millisecond
 		c.timing.breaker.First = 20 * time.Millisecond
 		c.timing.breaker.Longest = 100 * time.Millisecond

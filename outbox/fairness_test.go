@@ -107,19 +107,61 @@ func TestDeniedEntriesGetAnEighthOfTheClaims(t *testing.T) {
 
 func TestASealerThatIsDownMakesNoStorm(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithSealer(reversed{func() error { return errBroken }}))
+		var opened atomic.Int32
+		down := func() error {
+			opened.Add(1)
+			return errBroken
+		}
+		o := db.new(t, newService().client(t), outbox.WithSealer(reversed{down}))
 		_, err := o.EnqueueAll(t.Context(), items(t, keysOf(200)))
 		require.NoError(t, err)
+		began := time.Now()
 		stop := run(t, o)
-		time.Sleep(500 * time.Millisecond) // with a probe at most every 20 ms
+		time.Sleep(2 * time.Second)
 		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, countsOf(t, o).Breakers)
 		stop()
-		claims := 0
-		for _, e := range listAll(t, o) {
-			claims += e.Attempts
-		}
-		assert.LessOrEqual(t, claims, 50)
+		assert.LessOrEqual(t, int(opened.Load()), 10+int(time.Since(began)/(100*time.Millisecond)))
 	})
+}
+
+// unopened is a Sealer that cannot open the bodies of some entries.
+type unopened struct{ reversed }
+
+func (u unopened) Open(ctx context.Context, entryKey string, sealed []byte) ([]byte, error) {
+	if strings.HasPrefix(entryKey, "unopened") {
+		return nil, errBroken
+	}
+	return u.reversed.Open(ctx, entryKey, sealed)
+}
+
+func TestEntriesThatCannotBeOpenedAreAskedOnceAndStopNoOthers(t *testing.T) {
+	for name, work := range map[string]func(*testing.T, box){
+		"Run": func(t *testing.T, o box) { run(t, o) },
+		"DeliverDue": func(t *testing.T, o box) {
+			assert.Equal(t, 30, deliverDue(t, o, 100).Accepted, "in one run of cron")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBothDatabases(t, func(t *testing.T, db *database) {
+				o := db.new(t, newService().client(t), outbox.WithSealer(unopened{})) // with the waits of production
+				bad := keysOf(10)
+				for i := range bad {
+					bad[i] = "unopened " + bad[i]
+				}
+				enqueue(t, o, bad...)
+				enqueue(t, o, keysOf(30)...)
+				began := time.Now()
+				work(t, o)
+				eventuallyAccepted(t, o, 30)
+				most := 1 + int(time.Since(began)/(20*time.Second))
+				for _, key := range bad {
+					entry := entryOf(t, o, key)
+					assert.LessOrEqual(t, entry.Attempts, most, key)
+					assert.Greater(t, entry.NotBefore.Sub(entry.EnqueuedAt), 15*time.Second, "the breaker does not shorten its wait")
+				}
+			})
+		})
+	}
 }
 
 func TestAPanicOfAGuardConcernsItsEntryAlone(t *testing.T) {

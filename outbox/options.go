@@ -156,16 +156,18 @@ func (c *config) lease() time.Duration { return c.sendTimeout + c.timing.leaseMa
 
 // timing holds the durations that are not configurable, for tests to shorten.
 type timing struct {
-	leaseMargin  time.Duration // from the end of a send to the end of its lease
-	sweepEvery   time.Duration
-	purgeEvery   time.Duration
-	poll         time.Duration // between two looks for new entries
-	stopGrace    time.Duration // to record outcomes after the stop
-	unclaimEvery time.Duration // between two attempts to undo a failed claim
-	firstWait    time.Duration // after the first attempt that failed
-	longestWait  time.Duration
-	deniedWait   time.Duration // after the first denial, doubling
-	breaker      breaker.Timing
+	leaseMargin   time.Duration // from the end of a send to the end of its lease
+	sweepEvery    time.Duration
+	purgeEvery    time.Duration
+	poll          time.Duration // between two looks for new entries
+	stopGrace     time.Duration // to record outcomes after the stop
+	unclaimEvery  time.Duration // between two attempts to undo a failed claim
+	firstWait     time.Duration // after the first attempt that failed
+	longestWait   time.Duration
+	deniedWait    time.Duration // after the first denial, doubling
+	unopenedProbe time.Duration // between two probes while requests cannot be opened
+	duePatience   time.Duration // in which DeliverDue waits for what is due within unopenedProbe
+	breaker       breaker.Timing
 }
 
 func defaultConfig() config {
@@ -175,15 +177,17 @@ func defaultConfig() config {
 		keepSettled: 7 * 24 * time.Hour,
 		logger:      slog.New(slog.DiscardHandler),
 		timing: timing{
-			leaseMargin:  15 * time.Second,
-			sweepEvery:   5 * time.Second,
-			purgeEvery:   time.Minute,
-			poll:         50 * time.Millisecond,
-			stopGrace:    10 * time.Second,
-			firstWait:    500 * time.Millisecond,
-			longestWait:  time.Minute,
-			deniedWait:   20 * time.Second,
-			unclaimEvery: time.Second,
+			leaseMargin:   15 * time.Second,
+			sweepEvery:    5 * time.Second,
+			purgeEvery:    time.Minute,
+			poll:          50 * time.Millisecond,
+			stopGrace:     10 * time.Second,
+			firstWait:     500 * time.Millisecond,
+			longestWait:   time.Minute,
+			deniedWait:    20 * time.Second,
+			unopenedProbe: 100 * time.Millisecond,
+			duePatience:   5 * time.Second,
+			unclaimEvery:  time.Second,
 			breaker: breaker.Timing{First: 500 * time.Millisecond, Longest: 15 * time.Second,
 				LongestAsked: 5 * time.Minute, Recent: time.Minute},
 		},

@@ -350,7 +350,7 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 // sendDue claims up to limit entries that are due, and starts to send them. It returns what
 // is left.
 func (r *runner[Tx]) sendDue(ctx context.Context, limit int) (p progress) {
-	sent := false
+	sent, began := false, time.Now()
 	for left := limit; left > 0 && ctx.Err() == nil && r.failure == nil && !r.closed; {
 		p = r.claimDue(ctx, left)
 		left -= p.claimed
@@ -360,6 +360,8 @@ func (r *runner[Tx]) sendDue(ctx context.Context, limit int) (p progress) {
 			r.sends.Wait()
 			r.classes, sent = nil, false
 			continue
+		case p.idle && p.wait > 0 && p.wait <= r.timing.unopenedProbe && time.Since(began) < r.timing.duePatience:
+			// behind a few that cannot be opened
 		case p.idle:
 			return p
 		}

@@ -36,6 +36,7 @@ type Outcome struct {
 	Kind       Kind
 	Reason     string // without personal data
 	RetryAfter time.Duration
+	Delay      time.Duration // between two probes while this is the reason; 0 if it grows
 }
 
 // Timing holds the durations of the breakers.
@@ -233,6 +234,9 @@ func (b *Breakers) probed(p Pass, outcome Outcome, now time.Time) {
 
 // open opens a breaker, or keeps it open for another while.
 func (s *state) open(outcome Outcome, delay time.Duration, now time.Time) {
+	if outcome.Delay > 0 {
+		delay = outcome.Delay
+	}
 	s.why, s.delay = outcome.Reason, delay
 	s.until = now.Add(max(delay, outcome.RetryAfter))
 }
