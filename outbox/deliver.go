@@ -33,6 +33,7 @@ func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, er
 	err := c.finish(ctx, func() {
 		c.maintainNow(ctx)
 		problem = c.deliver(ctx, validKeys(keys))
+		c.purgeNow(ctx, deliverPurgeTime)
 	})
 	delivered, others := c.delivered(keys)
 	if err != nil { // some sends may have been left behind

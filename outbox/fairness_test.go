@@ -246,23 +246,3 @@ func TestRunLooksFromItsLastClaimAndEachSecondFromTheStart(t *testing.T) {
 	})
 	stop()
 }
-
-func TestAPurgeThatNeverEndsDelaysNothing(t *testing.T) {
-	o, w := openWatched(t, newService().client(t))
-	var purges atomic.Int32
-	w.set(faults{purge: func(limit int) int {
-		purges.Add(1)
-		time.Sleep(time.Millisecond)
-		return limit
-	}})
-	enqueue(t, o, "a", "b")
-	deliver(t, o, "a")
-	deliverDue(t, o, 1)
-	assert.Zero(t, purges.Load(), "only Run purges")
-	require.NoError(t, o.PauseAll(t.Context()))
-	stop := run(t, o)
-	eventually(t, func() bool { return purges.Load() > 0 })
-	add(t, o, outbox.Item{Key: "over", NotAfter: time.Now().Add(time.Millisecond)})
-	eventuallyIs(t, o, "over", outbox.Rejected)
-	stop()
-}

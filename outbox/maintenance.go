@@ -23,8 +23,10 @@ const (
 	// maintenanceBatch is the largest number of entries that one statement sweeps or
 	// purges. It is small, because SQLite has one lock for all that writes.
 	maintenanceBatch = 200
-	// purgeTime limits a purge. What is left is deleted after the next sweep.
-	purgeTime = time.Second
+	// purgeTime limits a purge of Run, which goes on after the next sweep, and of DeliverDue;
+	// deliverPurgeTime limits that of Deliver.
+	purgeTime        = time.Second
+	deliverPurgeTime = 100 * time.Millisecond
 )
 
 // maintain sweeps and purges until ctx ends. The purge comes last, so that it delays nothing.
@@ -34,7 +36,7 @@ func (c *call[Tx]) maintain(ctx context.Context) {
 	var purged time.Time
 	for {
 		c.maintainNow(ctx)
-		if time.Since(purged) >= c.timing.purgeEvery && c.purge(ctx) {
+		if time.Since(purged) >= c.timing.purgeEvery && c.purge(ctx, purgeTime) {
 			purged = time.Now()
 		}
 		select {
@@ -97,16 +99,27 @@ func inBatches(ctx context.Context, do func(context.Context) (int, error)) error
 	}
 }
 
+// purgeNow purges, if that is due, when the entries of Deliver or DeliverDue are sent.
+func (c *call[Tx]) purgeNow(ctx context.Context, limit time.Duration) {
+	c.sends.Wait()
+	now, purged := time.Now(), c.purged.Load()
+	recently := purged != nil && now.Sub(*purged) < c.timing.purgeEvery
+	if ctx.Err() == nil && !recently && c.purged.CompareAndSwap(purged, &now) {
+		c.purge(ctx, limit)
+	}
+}
+
 // purge removes the remains of erased bodies, and deletes old entries. It returns false if
 // it has to go on.
-func (o *Outbox[Tx]) purge(ctx context.Context) bool {
-	end := time.Now().Add(purgeTime)
-	err := o.ledger.Tidy(ctx)
-	for n := maintenanceBatch; err == nil && o.keepSettled > 0 && n == maintenanceBatch; {
-		if time.Now().After(end) || ctx.Err() != nil {
+func (o *Outbox[Tx]) purge(ctx context.Context, limit time.Duration) bool {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := o.ledger.Tidy(limited)
+	for n := maintenanceBatch; err == nil && o.keepSettled > 0 && n >= maintenanceBatch; {
+		if limited.Err() != nil {
 			return false
 		}
-		n, err = withTimeout(ctx, func(ctx context.Context) (int, error) { return o.ledger.Purge(ctx, o.keepSettled, maintenanceBatch) })
+		n, err = o.ledger.Purge(limited, o.keepSettled, maintenanceBatch)
 	}
 	switch {
 	case err == nil:

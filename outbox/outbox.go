@@ -36,6 +36,7 @@ type Outbox[Tx any] struct {
 	alarms   alarms
 
 	swept  atomic.Pointer[time.Time] // when this Outbox last swept
+	purged atomic.Pointer[time.Time] // when Deliver or DeliverDue last did
 	doubts doubts
 }
 

@@ -324,6 +324,7 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 	err := r.finish(ctx, func() {
 		r.maintainNow(ctx)
 		last = r.sendDue(ctx, limit)
+		r.purgeNow(ctx, purgeTime)
 	})
 	ended := err == nil // or else the goroutine may still be running
 	switch {

@@ -95,8 +95,7 @@ func begin(ctx context.Context, conn *sql.Conn) error {
 	})
 }
 
-// whileBusy retries fn while another connection holds a lock. The context cannot
-// interrupt SQLite's own waiting, so that is kept short.
+// whileBusy retries fn while another connection holds a lock.
 func whileBusy(ctx context.Context, fn func() error) error {
 	for start := time.Now(); ; {
 		err := fn()
@@ -146,7 +145,8 @@ var settings = []setting{
 	{"synchronous", 2, func(value int) bool { return value >= 2 }},
 	// Bodies contain personal data. Erased bodies are overwritten.
 	{"secure_delete", 1, func(value int) bool { return value == 1 }},
-	{"busy_timeout", 100, func(value int) bool { return value > 0 }},
+	// A context cannot interrupt SQLite's own waiting, so that is kept short.
+	{"busy_timeout", 100, func(value int) bool { return value > 0 && value <= 100 }},
 }
 
 // text returns a value in the form that PRAGMA expects. secure_delete reports FAST as 2,
