@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"sync/atomic"
@@ -49,6 +50,38 @@ func TestDeliverDueTruncatesTheWriteAheadLog(t *testing.T) {
 	info, err = os.Stat(db.name + "-wal")
 	require.NoError(t, err)
 	assert.Zero(t, info.Size(), "it had the bodies")
+}
+
+func TestATransactionOfTheProgramErasesBodiesForGood(t *testing.T) {
+	for _, setting := range []string{"0", "FAST"} {
+		t.Run("secure_delete="+setting, func(t *testing.T) {
+			path := t.TempDir() + "/program.db"
+			program := openDB(t, "sqlite", path+"?_pragma=secure_delete("+setting+")")
+			program.SetMaxOpenConns(1)
+			secureDelete := func() (value int) {
+				require.NoError(t, program.QueryRowContext(t.Context(), `PRAGMA secure_delete`).Scan(&value))
+				return value
+			}
+			o := newBox(t, mustStore(t, program), newService().client(t))
+			before := secureDelete()
+			enqueue(t, o, "taken")
+			_, err := o.Enqueue(t.Context(), sized(t, "dismissed", 20_000))
+			require.NoError(t, err)
+			require.NoError(t, transactSQL(program)(t, func(tx outbox.SQLTx) error {
+				conflict := outbox.Item{Key: "taken", Prepared: request(t, "another")}
+				_, err := o.EnqueueAllTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t, "taken back")}, conflict)
+				require.ErrorIs(t, err, outbox.ErrKeyConflict)
+				_, err = o.DismissTx(t.Context(), tx, "dismissed")
+				return err
+			}))
+			file, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.True(t, bytes.Contains(file, request(t, "taken").Body()))
+			assert.False(t, bytes.Contains(file, request(t, "taken back").Body()))
+			assert.False(t, bytes.Contains(file, bytes.Repeat([]byte("x"), 1000)), "of the one that was dismissed")
+			assert.Equal(t, before, secureDelete())
+		})
+	}
 }
 
 func TestAPurgeOfDeliverIsShortAndRare(t *testing.T) {

@@ -32,8 +32,11 @@ func (l *Ledger) InsertTx(ctx context.Context, tx ledger.SQLTx, entries []ledger
 
 // RemoveTx implements ledger.TxLedger.
 func (l *Ledger) RemoveTx(ctx context.Context, tx ledger.SQLTx, ids []int64) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM outbox_entry WHERE id IN (SELECT value FROM json_each(?))`, asJSON(ids))
-	return err
+	l.erased.Store(true)
+	return erasing(ctx, tx, func() error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM outbox_entry WHERE id IN (SELECT value FROM json_each(?))`, asJSON(ids))
+		return err
+	})
 }
 
 // check fails if the caller's transaction cannot be used.

@@ -434,7 +434,12 @@ func (l *Ledger) DismissTx(ctx context.Context, tx ledger.SQLTx, keys []string) 
 	if err := l.checkDatabase(ctx, tx); err != nil {
 		return nil, err
 	}
-	return l.decideIn(ctx, tx, dismissSQL, keys)
+	var decisions []ledger.Decision
+	err := erasing(ctx, tx, func() (err error) {
+		decisions, err = l.decideIn(ctx, tx, dismissSQL, keys)
+		return err
+	})
+	return decisions, err
 }
 
 func (l *Ledger) decide(ctx context.Context, statement string, keys []string) (decisions []ledger.Decision, err error) {
