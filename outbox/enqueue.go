@@ -139,12 +139,12 @@ func (o *Outbox[Tx]) EnqueueAllTx(ctx context.Context, tx Tx, items ...Item) ([]
 	return all, nil
 }
 
-// takeBack deletes entries that the same transaction has added.
+// takeBack deletes entries that the same transaction has added, even if ctx has ended.
 func (o *Outbox[Tx]) takeBack(ctx context.Context, tx Tx, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := o.ledger.RemoveTx(ctx, tx, ids); err != nil {
+	if err := o.ledger.RemoveTx(context.WithoutCancel(ctx), tx, ids); err != nil {
 		return fmt.Errorf("outbox: take back %d entries; roll the transaction back: %w", len(ids), err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package sqliteledger
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,33 @@ func (l *Ledger) InsertTx(ctx context.Context, tx ledger.SQLTx, entries []ledger
 	if err := l.checkDatabase(ctx, tx); err != nil {
 		return nil, err
 	}
-	return insert(ctx, tx, entries)
+	if len(entries) == 1 {
+		return insert(ctx, tx, entries)
+	}
+	var inserted []ledger.Inserted
+	err := allOrNothing(ctx, tx, func() (err error) {
+		inserted, err = insert(ctx, tx, entries)
+		return err
+	})
+	return inserted, err
+}
+
+// allOrNothing takes back what fn has changed in tx if fn fails, since tx can still be
+// committed.
+func allOrNothing(ctx context.Context, tx ledger.SQLTx, fn func() error) error {
+	const release = `RELEASE outbox_insert`
+	if _, err := tx.ExecContext(ctx, `SAVEPOINT outbox_insert`); err != nil {
+		return err
+	}
+	err := fn()
+	ctx = context.WithoutCancel(ctx)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, release)
+		return err
+	}
+	_, rollbackErr := tx.ExecContext(ctx, `ROLLBACK TO outbox_insert`)
+	_, releaseErr := tx.ExecContext(ctx, release)
+	return errors.Join(err, rollbackErr, releaseErr)
 }
 
 // RemoveTx implements ledger.TxLedger.
