@@ -156,8 +156,7 @@ func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry,
 
 // otherDatabase recognizes the error of a database without the tables.
 func otherDatabase(err error) error {
-	if strings.Contains(err.Error(), "42P01") || strings.Contains(err.Error(), "outbox_meta\" does not exist") ||
-		strings.Contains(err.Error(), "outbox_entry\" does not exist") {
+	if hasCode(err, "42P01") {
 		return ledger.ErrOtherDatabase
 	}
 	return err

@@ -4,16 +4,31 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
+
+func TestTheCodeOfAnErrorIsThatOfTheServer(t *testing.T) {
+	for err, serialization := range map[error]bool{
+		&pgconn.PgError{Code: "40001"}: true,
+		fmt.Errorf("exec: %w", &pgconn.PgError{Code: "40001", Message: "could not serialize access"}): true,
+		&pgconn.PgError{Code: "57014", Message: "canceled because of SQLSTATE 40001"}:                 false,
+		errors.New("ERROR: could not serialize access (SQLSTATE 40001)"):                              true,
+		errors.New("dial tcp 127.0.0.1:40001: connection refused"):                                    false,
+		errors.New("read: could not serialize access to the log of row 40001"):                        false,
+	} {
+		assert.Equal(t, serialization, hasCode(err, "40001"), err)
+	}
+}
 
 func TestTheInputHoldsEveryEntryAsItIs(t *testing.T) {
 	entries := []ledger.NewEntry{

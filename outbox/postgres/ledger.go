@@ -91,18 +91,22 @@ func (l *base) own(ctx context.Context, do func(querier) error) error {
 		switch {
 		case err == nil || try == ownTries:
 			return err
-		case hasCode(err, "40001", "could not serialize access"):
+		case hasCode(err, "40001"):
 			l.isolated.Store(true)
-		case !hasCode(err, "40P01", "deadlock detected"):
+		case !hasCode(err, "40P01"):
 			return err
 		}
 	}
 }
 
-// hasCode reports whether the server returned an error. Drivers have different error
-// types, but the same code or message in their texts.
-func hasCode(err error, code, message string) bool {
-	return strings.Contains(err.Error(), code) || strings.Contains(err.Error(), message)
+// hasCode reports whether the server returned an error with an SQLSTATE. The errors of most
+// drivers have it; of the others, only the text has it.
+func hasCode(err error, code string) bool {
+	var server interface{ SQLState() string } // of pgx and of lib/pq
+	if errors.As(err, &server) {
+		return server.SQLState() == code
+	}
+	return strings.Contains(err.Error(), "SQLSTATE "+code)
 }
 
 // rowsOf runs a statement in a transaction of the ledger and collects its rows.
