@@ -141,9 +141,15 @@ func (o *Outbox[Tx]) Counts(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return Counts{}, fmt.Errorf("outbox: count entries: %w", err)
 	}
-	n := c.ByState
+	n, reasons := c.ByState, o.breakers.Reasons()
+	if o.breakers.Stuck() {
+		reasons = make(map[string]string)
+		for _, operation := range operations {
+			reasons[operation] = "requests that do not return are all that may be in flight"
+		}
+	}
 	return Counts{Pending: n[ledger.Pending], Sending: n[ledger.Sending], Accepted: n[ledger.Accepted], Rejected: n[ledger.Rejected],
-		Unclear: n[ledger.Unclear], Dismissed: n[ledger.Dismissed], OldestPending: c.OldestDue, Breakers: o.breakers.Reasons(),
+		Unclear: n[ledger.Unclear], Dismissed: n[ledger.Dismissed], OldestPending: c.OldestDue, Breakers: reasons,
 		Paused: c.Paused}, nil
 }
 

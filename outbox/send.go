@@ -76,7 +76,8 @@ func (c *call[Tx]) claim(ctx context.Context, pass breaker.Pass, taken int64, re
 	}
 	c.limit.EndBodies(taken)
 	for i := range b.entries {
-		c.sends.Go(func() { c.deliverOne(ctx, b, &b.entries[i]) })
+		c.sends.Add(1)
+		go c.deliverOne(ctx, b, &b.entries[i])
 	}
 	return claimed, err
 }
@@ -104,14 +105,29 @@ func expired(deadline, monotonic, wall time.Time) bool {
 // deliverOne sends one claimed entry and records the outcome, unless the entry was changed
 // by someone else in the meantime. Since the batch holds the entry until the last one was
 // sent, its body is taken out of it.
+//
+// A request that does not return in time is left behind, with all that it occupies. Its outcome
+// is a late one.
 func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claimed) {
+	done := sync.OnceFunc(c.sends.Done)
+	defer done()
 	defer c.limit.EndClaims(1)
 	weight := limit.Weigh(len(entry.Body))
+	hangs := time.AfterFunc(time.Until(b.deadline)+hangPatience, func() {
+		c.breakers.Hangs(b.pass, time.Now())
+		c.leave(1, errHangs)
+		done()
+	})
 	outcome := c.attempt(ctx, b, entry)
 	entry.Body = nil
 	c.limit.EndBodies(weight)
-	if c.breakers.Report(b.pass, outcome.breaker, time.Now()) && !outcome.keeps {
-		outcome.wait = 0 // the entry waits for the breaker instead
+	if hangs.Stop() {
+		if c.breakers.Report(b.pass, outcome.breaker, time.Now()) && !outcome.keeps {
+			outcome.wait = 0 // the entry waits for the breaker instead
+		}
+	} else {
+		c.breakers.Returns()
+		c.leave(-1, errHangs)
 	}
 	applied, at, err := c.recorder.Record(ledger.Outcome{ID: entry.ID, Token: b.token, State: outcome.state,
 		Delivery: outcome.delivery, Error: outcome.text, Wait: outcome.wait,
@@ -119,10 +135,7 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claime
 		Returned: outcome.returned}, c.stop)
 	switch {
 	case err != nil:
-		c.mu.Lock()
-		c.unrecorded++
-		c.err = err
-		c.mu.Unlock()
+		c.leave(1, err)
 	case applied:
 		c.note(entry.Key, outcome.state)
 	}
@@ -132,6 +145,19 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claime
 		entry.State, entry.Delivery, entry.Error, entry.SettledAt = outcome.state, outcome.delivery, outcome.text, at
 		c.settled(context.WithoutCancel(ctx), entryOf(entry.Entry))
 	}
+}
+
+// hangPatience is how long after its deadline a request counts as one that does not return.
+const hangPatience = time.Second
+
+var errHangs = errors.New("a request does not return, although its context has ended")
+
+// leave counts entries whose outcomes are not recorded, because of err.
+func (c *call[Tx]) leave(n int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unrecorded += n
+	c.err = err
 }
 
 // note notes what became of an entry.
