@@ -10,13 +10,14 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// alarms are about the statements that Run and DeliverDue repeat.
-type alarms struct{ look, claim, sweep, purge *alarm.Alarm }
+// alarms are about what Run and DeliverDue repeat.
+type alarms struct{ look, claim, limiter, sweep, purge *alarm.Alarm }
 
 func newAlarms(logger *slog.Logger) alarms {
 	return alarms{look: alarm.New(logger, "look for entries"), claim: alarm.New(logger, "claim entries"),
-		sweep: alarm.New(logger, "look for entries that were left behind or whose time is over"),
-		purge: alarm.New(logger, "delete old entries")}
+		limiter: alarm.New(logger, "ask the limiter"),
+		sweep:   alarm.New(logger, "look for entries that were left behind or whose time is over"),
+		purge:   alarm.New(logger, "delete old entries")}
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messaging-go/messaging/outbox/internal/alarm"
 	"github.com/messaging-go/messaging/outbox/internal/breaker"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/internal/limit"
@@ -16,15 +17,15 @@ import (
 )
 
 // Run sends entries as they become due, until ctx ends. Any number of processes can call
-// Run on the same database. If the database or the service fails, Run logs the failure
+// Run on the same database. If the database, the limiter or the service fails, Run logs it
 // and keeps trying.
 //
 // When ctx ends, Run stops claiming entries, waits for the requests in flight, records
 // their outcomes, and returns nil. That takes at most the send timeout and 10 s. Run
 // returns an error if it then left something behind: outcomes that the database did not
 // record, whose entries become unclear, or a function of an option that did not return.
-// It also returns an error if the store is closed, and if the database has failed ever
-// since a time before ctx ended.
+// It also returns an error if the store is closed, and if the database or the limiter has
+// failed ever since a time before ctx ended.
 func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -43,8 +44,8 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 		return err
 	case r.closed:
 		return fmt.Errorf("outbox: run: %w", ErrClosed)
-	case r.failures >= lostDatabase:
-		return fmt.Errorf("outbox: run: the database failed until the end: %w", r.failure)
+	case r.failures >= manyFailures:
+		return fmt.Errorf("outbox: run: %s failed until the end: %w", r.failing, r.failure)
 	}
 	return nil
 }
@@ -56,7 +57,8 @@ type runner[Tx any] struct {
 	looked    time.Time // when every class was last looked at from its start
 	turn      int       // counts the claims
 	favored   int       // how many entries were claimed from the first lane while others were due
-	failures  int       // of the database, in a row
+	failures  int       // in a row
+	failing   string    // what failed last
 	failure   error     // the last of them
 	closed    bool      // the store is closed
 	permitted bool      // by the limiter, a request for which nothing was claimed yet
@@ -76,8 +78,8 @@ const (
 	othersShare = 8
 	// lookAgain is how often a class is looked at from its start.
 	lookAgain = time.Second
-	// lostDatabase is after how many failures in a row the database counts as lost.
-	lostDatabase = 3
+	// manyFailures is after how many failures in a row Run returns the last one.
+	manyFailures = 3
 	// pausePatience is how long Run waits for room until it looks for pauses.
 	pausePatience = time.Second
 )
@@ -109,15 +111,18 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 	if err == nil && len(due) > 0 && r.rate != nil {
 		limit = 1
 		if !r.permitted {
-			if err = r.askLimiter(ctx); err == nil { // which can take long
-				r.permitted = true
-				due, p, err = r.due(ctx)
+			if err := r.askLimiter(ctx); err != nil {
+				r.failed(ctx, "the limiter", r.alarms.limiter, err)
+				return p
 			}
+			r.alarms.limiter.Works()
+			r.permitted = true
+			due, p, err = r.due(ctx) // the limiter can take long
 		}
 	}
 	switch {
 	case err != nil:
-		r.databaseFailed(ctx, r.alarms.look, err)
+		r.failed(ctx, theDatabase, r.alarms.look, err)
 		return p
 	case len(due) == 0:
 		p.idle = true
@@ -148,15 +153,13 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 	r.permitted = r.permitted && p.claimed == 0
 	switch {
 	case err != nil:
-		r.databaseFailed(ctx, r.alarms.claim, err)
+		r.failed(ctx, theDatabase, r.alarms.claim, err)
 	case p.claimed == 0:
 		p.wait = time.Nanosecond // for the other classes
+	case chosen.Lane != first:
+		r.favored = max(r.favored-(othersShare-1)*p.claimed, 0)
 	case slices.ContainsFunc(due, func(d ledger.Due) bool { return d.Lane != first }):
-		if chosen.Lane == first {
-			r.favored += p.claimed
-		} else {
-			r.favored = max(r.favored-(othersShare-1)*p.claimed, 0)
-		}
+		r.favored += p.claimed
 	}
 	return p
 }
@@ -288,9 +291,11 @@ func (r *runner[Tx]) wait(ctx context.Context, limit time.Duration, changed <-ch
 	}
 }
 
-// databaseFailed notes an error of the database and waits, longer after each failure in a
-// row.
-func (r *runner[Tx]) databaseFailed(ctx context.Context, a interface{ Failed(error) }, err error) {
+// theDatabase is what most failures are of.
+const theDatabase = "the database"
+
+// failed notes that something has failed and waits, longer after each failure in a row.
+func (r *runner[Tx]) failed(ctx context.Context, what string, a *alarm.Alarm, err error) {
 	switch {
 	case errors.Is(err, ErrClosed):
 		r.closed = true
@@ -300,7 +305,7 @@ func (r *runner[Tx]) databaseFailed(ctx context.Context, a interface{ Failed(err
 	}
 	a.Failed(err)
 	r.failures++
-	r.failure = err
+	r.failing, r.failure = what, err
 	select {
 	case <-ctx.Done():
 	case <-time.After(min(50*time.Millisecond<<min(r.failures, 10), 5*time.Second)):

@@ -95,6 +95,41 @@ func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 	})
 }
 
+// failingLimiter is a limiter that fails. It counts its calls.
+type failingLimiter struct{ *atomic.Int32 }
+
+func (f failingLimiter) Wait(context.Context) error {
+	f.Add(1)
+	return errBroken
+}
+
+func TestALimiterThatFailsIsNotADatabaseThatFails(t *testing.T) {
+	logs, limiter := new(logs), failingLimiter{new(atomic.Int32)}
+	o := openFile(t).new(t, newService().client(t), outbox.Fast(), outbox.WithLogger(logs.logger()), outbox.WithRateLimiter(limiter))
+	enqueue(t, o, "order")
+	_, err := o.DeliverDue(t.Context(), 1)
+	require.EqualError(t, err, "outbox: deliver: limiter: broken")
+	stop, ended := begin(o)
+	eventually(t, func() bool { return limiter.Load() > 4 })
+	assert.True(t, logs.has("cannot ask the limiter; retrying"))
+	stop()
+	require.EqualError(t, <-ended, "outbox: run: the limiter failed until the end: limiter: broken")
+	assert.False(t, logs.has("look for entries") || logs.has("again"), "nothing else failed")
+}
+
+func TestADatabaseThatIsLockedDidNotAnswer(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "outbox.db")
+	db := openFileAt(t, path)
+	o := db.new(t, newService().client(t), outbox.Fast())
+	enqueue(t, o, "order")
+	lock, err := openDB(t, "sqlite", path+"?_txlock=immediate").BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, lock.Rollback()) }()
+	_, err = o.DeliverDue(t.Context(), 1)
+	require.EqualError(t, err, "outbox: deliver: the database did not answer within 10 s")
+}
+
 func TestRunHasCommittedTheClaimBeforeItSends(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
