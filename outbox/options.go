@@ -30,7 +30,7 @@ type Sealer interface {
 // WithInFlight sets how many requests are sent at the same time, 64 by default and at
 // most 10,000. A crash of the process leaves at most twice as many entries unclear: those
 // that are being sent, those whose outcomes are being recorded, and those that are claimed
-// ahead.
+// ahead. So set it to the rate that you need, times the duration of a request.
 func WithInFlight(n int) Option {
 	return func(c *config) error {
 		if n < 1 || n > 10_000 {
@@ -58,7 +58,7 @@ func WithSendTimeout(limit time.Duration) Option {
 // WithKeepSettled sets how long accepted and dismissed entries are kept, 7 days by
 // default. An entry prevents a second send with its key for as long as it is kept. If
 // keep is 0 or negative, these entries are never deleted. Rejected and unclear entries
-// are always kept.
+// are always kept. Run, DeliverDue and Deliver delete old entries, once a minute.
 func WithKeepSettled(keep time.Duration) Option {
 	return func(c *config) error {
 		c.keepSettled = keep

@@ -54,9 +54,9 @@ func remind(ctx context.Context, tx *sql.Tx, o *outbox.Outbox[outbox.SQLTx], key
 	return err
 }
 
-// login sends a one-time password ahead of any newsletters, and only while it is valid.
+// login sends a one-time password ahead of any newsletters, only while it is valid, and rather twice than never.
 func login(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], key string, p *messaging.Prepared, validUntil time.Time) error {
-	_, err := o.Enqueue(ctx, outbox.Item{Key: key, Prepared: p, NotAfter: validUntil, Priority: outbox.High})
+	_, err := o.Enqueue(ctx, outbox.Item{Key: key, Prepared: p, NotAfter: validUntil, Priority: outbox.High, Repeatable: true})
 	return err
 }
 
