@@ -317,7 +317,8 @@ func (r *runner[Tx]) failed(ctx context.Context, what string, a *alarm.Alarm, er
 // no more are due, when the breakers of all that are due are open, or when ctx ends.
 // Delivered counts what this call has sent, and the entries that it has rejected because
 // their NotAfter has passed, which are looked for every 5 s. If More is true, call again
-// after RetryAfter, or wait for the next run of cron.
+// after RetryAfter, or wait for the next run of cron. At most once a minute, DeliverDue then
+// deletes old entries, for up to 1 s.
 //
 // ctx applies until an entry is claimed; see [Outbox.Deliver].
 func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, error) {
