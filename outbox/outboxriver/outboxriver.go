@@ -78,18 +78,31 @@ func (*worker) Timeout(*river.Job[doorbell]) time.Duration { return jobTimeout }
 // since the next one can be killed before that. The periodic job is only for the first time:
 // River inserts the periodic jobs of the client that leads, which may be another program.
 func (w *worker) Work(ctx context.Context, _ *river.Job[doorbell]) error {
-	client, next := river.ClientFromContext[pgx.Tx](ctx), nextRing()
-	_, err := client.InsertMany(ctx, []river.InsertManyParams{{Args: doorbell{}, InsertOpts: ringAt(next)},
-		{Args: doorbell{}, InsertOpts: ringAt(next.Add(ringEvery))}})
-	delivered, sendErr := w.send(ctx)
-	err = errors.Join(err, sendErr)
-	if ctx.Err() == nil && delivered.More && delivered.RetryAfter < ringEvery {
+	next := nextRing()
+	ringErr := insertRings(ctx, next, next.Add(ringEvery))
+	delivered, err := w.send(ctx)
+	if delivered.More && delivered.RetryAfter < ringEvery && ctx.Err() == nil {
 		at := time.Now().Add(delivered.RetryAfter).Truncate(time.Second).Add(time.Second)
-		_, ringErr := client.Insert(ctx, doorbell{}, ringAt(at))
-		err = errors.Join(err, ringErr)
+		ringErr = errors.Join(ringErr, insertRings(ctx, at))
 	}
-	if err != nil {
+	if err = errors.Join(err, ringErr); err != nil {
 		return fmt.Errorf("outboxriver: %w", err)
+	}
+	return nil
+}
+
+// insertRings inserts jobs in a transaction of the worker.
+func insertRings(ctx context.Context, times ...time.Time) error {
+	client, err := river.ClientFromContextSafely[pgx.Tx](ctx)
+	if err != nil {
+		return err
+	}
+	var rings []river.InsertManyParams
+	for _, at := range times {
+		rings = append(rings, river.InsertManyParams{Args: doorbell{}, InsertOpts: ringAt(at)})
+	}
+	if _, err := client.InsertMany(ctx, rings); err != nil {
+		return fmt.Errorf("insert jobs: %w", err)
 	}
 	return nil
 }
