@@ -1,40 +1,43 @@
-package peers
+package benchmarks
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
 )
 
-// ByHand is a client for the messaging service without an SDK. It uses net/http
-// and encoding/json, and has no retries and no validation.
-type ByHand struct {
-	client *http.Client
+// byHand is a client without an SDK. It uses net/http and encoding/json, and has no retries
+// and no validation.
+type byHand struct {
+	http   *http.Client
 	base   string
 	decode func(io.Reader, any) error
 }
 
-// NewByHand returns a client for the service at base, with its own connections. It
-// has a timeout, and uses a json.Decoder for the response, as is common.
-func NewByHand(base string) *ByHand {
+// newByHand returns a client with a timeout and a json.Decoder, as is common.
+func newByHand(base string) byHand {
 	client := newHTTPClient()
 	client.Timeout = 30 * time.Second
-	return &ByHand{client, base, func(body io.Reader, into any) error { return json.NewDecoder(body).Decode(into) }}
+	return byHand{client, base, func(body io.Reader, into any) error { return json.NewDecoder(body).Decode(into) }}
 }
 
-// NewLeanByHand returns a faster client. It has no timeout, and reads the complete
-// response before it decodes it.
-func NewLeanByHand(base string) *ByHand { return NewByHandThrough(newHTTPClient().Transport, base) }
-
-// NewByHandThrough is like NewLeanByHand, but uses the given transport.
-func NewByHandThrough(transport http.RoundTripper, base string) *ByHand {
-	return &ByHand{&http.Client{Transport: transport}, base, func(body io.Reader, into any) error {
+// newLeanest returns the fastest client. It has no timeout, and reads the complete response before it
+// decodes it.
+func newLeanest(transport http.RoundTripper, base string) byHand {
+	return byHand{&http.Client{Transport: transport}, base, func(body io.Reader, into any) error {
 		encoded, err := io.ReadAll(body)
 		if err != nil {
 			return err
@@ -67,8 +70,7 @@ type customer struct {
 	LastInteraction   time.Time `json:"last_interaction"`
 }
 
-// Walk lists all customers.
-func (b *ByHand) Walk(ctx context.Context, perPage int) (rows int, err error) {
+func (b byHand) walk(ctx context.Context, perPage int) (rows int, err error) {
 	query := url.Values{"per_page": {strconv.Itoa(perPage)}}
 	for {
 		var response customersResponse
@@ -78,9 +80,7 @@ func (b *ByHand) Walk(ctx context.Context, perPage int) (rows int, err error) {
 		if !response.Success {
 			return rows, errors.New(response.Message)
 		}
-		for range response.Data.Data {
-			rows++
-		}
+		rows += len(response.Data.Data)
 		if !response.Data.Meta.HasNextPage {
 			return rows, nil
 		}
@@ -88,12 +88,11 @@ func (b *ByHand) Walk(ctx context.Context, perPage int) (rows int, err error) {
 	}
 }
 
-// Call triggers an event.
-func (b *ByHand) Call(ctx context.Context) error {
+func (b byHand) call(ctx context.Context) error {
 	body := struct {
 		EventID string         `json:"event_id"`
 		Payload map[string]any `json:"payload"`
-	}{EventID, map[string]any{"email": "ada@example.com", "order": "A-1001", "amount": 125}}
+	}{eventID, map[string]any{"email": "ada@example.com", "order": "A-1001", "amount": 125}}
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -111,7 +110,7 @@ func (b *ByHand) Call(ctx context.Context) error {
 	return nil
 }
 
-func (b *ByHand) send(ctx context.Context, method, path string, body io.Reader, into any) error {
+func (b byHand) send(ctx context.Context, method, path string, body io.Reader, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, b.base+path, body)
 	if err != nil {
 		return err
@@ -121,7 +120,7 @@ func (b *ByHand) send(ctx context.Context, method, path string, body io.Reader, 
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := b.client.Do(req)
+	resp, err := b.http.Do(req)
 	if err != nil {
 		return err
 	}
@@ -130,4 +129,39 @@ func (b *ByHand) send(ctx context.Context, method, path string, body io.Reader, 
 		return errors.New(resp.Status)
 	}
 	return b.decode(resp.Body, into)
+}
+
+// recorder records requests.
+type recorder struct{ requests []string }
+
+func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	var body any
+	if req.Body != nil {
+		encoded, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(encoded, &body); err != nil {
+			return nil, err
+		}
+		req.Body = io.NopCloser(bytes.NewReader(encoded))
+	}
+	r.requests = append(r.requests, fmt.Sprint(req.Method, req.URL.Path, req.URL.Query(), body))
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+func TestByHandSendsTheSameRequestsAsTheSDK(t *testing.T) {
+	base := server.Services["messaging"]
+	var fromSDK, fromHand recorder
+	sdk, err := newSDK(base, messaging.WithHTTPClient(&http.Client{Transport: &fromSDK}))
+	require.NoError(t, err)
+
+	for _, c := range []client{sdk, newLeanest(&fromHand, base)} {
+		_, err := c.walk(t.Context(), 1000)
+		require.NoError(t, err)
+		require.NoError(t, c.call(t.Context()))
+	}
+
+	assert.Len(t, fromSDK.requests, 11)
+	assert.Equal(t, fromSDK.requests, fromHand.requests)
 }
