@@ -51,7 +51,6 @@ var Rules = []Rule{
 	{"wrong_type", "A value has another type than its parameter", false, wrongType},
 	{"empty_value", "A required value is empty", false, emptyValue},
 	{"no_variable", "A placeholder has no variable", false, noVariable},
-	{"email_check", "A link of the email is broken, or an image is loaded over http", false, emailCheck},
 }
 
 // Of returns what the rules find in an entry.
@@ -264,18 +263,4 @@ func noVariable(e *history.Entry, _ Events) string {
 		}
 	}
 	return about(names, "sent without a variable. What the service does with it is not documented.")
-}
-
-func emailCheck(e *history.Entry, _ Events) string {
-	const most = 64 << 10
-	email := emailOf(e)
-	if email == nil || len(email.Message) > most {
-		return ""
-	}
-	for _, found := range mail.Check(email.Message, len(email.Message)) {
-		if found.Severity == mail.High {
-			return "The check of the email found: " + found.Text + "."
-		}
-	}
-	return ""
 }

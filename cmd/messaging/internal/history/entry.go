@@ -76,7 +76,7 @@ type Note struct {
 
 // Codes are the codes of the rules, for searches.
 var Codes = []string{"foreign_key", "key_header", "skipped", "duplicate", "name_as_id", "wrong_path", "sdk_refuses", "unknown_parameter",
-	"wrong_type", "empty_value", "no_variable", "email_check"}
+	"wrong_type", "empty_value", "no_variable"}
 
 // Change is a customer that a request created or updated.
 type Change struct {

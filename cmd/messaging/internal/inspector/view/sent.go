@@ -12,8 +12,8 @@ import (
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
-// MailHead returns the beginning of a message that is read as HTML, without a part of a character.
-func MailHead(message string) string {
+// mailHead returns the beginning of a message that is read as HTML, without a part of a character.
+func mailHead(message string) string {
 	return strings.ToValidUTF8(message[:min(len(message), maxShown)], "")
 }
 
@@ -23,7 +23,7 @@ const plainStyle = `<!doctype html><meta charset="utf-8"><meta name="color-schem
 
 // Document returns the document of a preview.
 func Document(message string) string {
-	message = MailHead(message)
+	message = mailHead(message)
 	if mail.IsHTML(message) {
 		if cleaned, ok := mail.Clean(message); ok {
 			return cleaned
