@@ -35,28 +35,31 @@ func (s *BroadcastsService) SendPush(ctx context.Context, p PushBroadcastParams,
 // EmailBroadcastParams describes an email broadcast. SenderEmail, SenderName, Email, Subject,
 // Message, MessageType and To are required. SenderName and Subject must be one line.
 type EmailBroadcastParams struct {
-	SenderEmail string
+	SenderEmail string `json:"sender_email"`
 	// SenderName is a display name, such as "Acme Billing".
-	SenderName string
+	SenderName string `json:"sender_name"`
 	// Email is the recipient address that the service requires in addition to To. The
 	// service does not document how the two are related.
-	Email string
+	Email string `json:"email"`
 	// Subject must not be blank.
-	Subject          string
-	CC, BCC, ReplyTo []string
+	Subject string   `json:"subject"`
+	CC      []string `json:"cc,omitempty"`
+	BCC     []string `json:"bcc,omitempty"`
+	ReplyTo []string `json:"reply_to,omitempty"`
 	// Message is the content. It is required even with a template. The template ids are
 	// optional.
-	Message         string
-	TemplateID      string
-	EmailTemplateID string // of an email template, distinct from TemplateID
+	Message    string `json:"message"`
+	TemplateID string `json:"template_id,omitempty"`
+	// EmailTemplateID is the id of an email template, distinct from TemplateID.
+	EmailTemplateID string `json:"email_template_id,omitempty"`
 	// Variables are the variables of the template. encoding/json writes the values. A
 	// value that it cannot write is invalid.
-	Variables map[string]any
+	Variables map[string]any `json:"variables,omitempty"`
 	// MessageType is the kind of message. The service does not document the possible
 	// values, so any string is sent.
-	MessageType string
-	To          Audience
-	Schedule    *Schedule // nil sends now
+	MessageType string    `json:"message_type"`
+	To          Audience  `json:"-"`
+	Schedule    *Schedule `json:"-"` // nil sends now
 }
 
 // MarshalJSON returns an error, so that recipients are not lost. Store what Prepare returns.
@@ -82,28 +85,13 @@ func (p *EmailBroadcastParams) validate(problems *arguments.Problems) {
 
 // emailBroadcastBody is the wire form of EmailBroadcastParams.
 type emailBroadcastBody struct {
-	SenderEmail     string         `json:"sender_email"`
-	SenderName      string         `json:"sender_name"`
-	Email           string         `json:"email"`
-	Subject         string         `json:"subject"`
-	CC              []string       `json:"cc,omitempty"`
-	BCC             []string       `json:"bcc,omitempty"`
-	ReplyTo         []string       `json:"reply_to,omitempty"`
-	Message         string         `json:"message"`
-	TemplateID      string         `json:"template_id,omitempty"`
-	EmailTemplateID string         `json:"email_template_id,omitempty"`
-	Variables       map[string]any `json:"variables,omitempty"`
-	MessageType     string         `json:"message_type"`
+	emailFields
+	Variables map[string]any `json:"variables,omitempty"`
 	broadcastBody
 }
 
-var _ = declareSend(service.SendEmailBroadcast, preparable{
-	members: broadcastMembers.with(members{
-		"email": address,
-		"cc":    (*fieldReader).addresses,
-		"bcc":   (*fieldReader).addresses,
-	}).ignoring("sender_email", "sender_name", "subject", "reply_to", "message", "template_id", "email_template_id",
-		"variables", "message_type")})
+// emailFields are the params without their methods, which would write the whole body.
+type emailFields EmailBroadcastParams
 
 // Prepare returns the request of [BroadcastsService.SendEmail], or a [*ValidationError].
 func (p EmailBroadcastParams) Prepare() (*Prepared, error) {
@@ -114,11 +102,8 @@ func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
 	problems.OneLine("sender_name", p.SenderName)
 	problems.OneLine("subject", p.Subject)
 	return &emailBroadcastBody{
-		SenderEmail: p.SenderEmail, SenderName: p.SenderName, Email: p.Email, Subject: p.Subject,
-		CC: p.CC, BCC: p.BCC, ReplyTo: p.ReplyTo,
-		Message: p.Message, TemplateID: p.TemplateID, EmailTemplateID: p.EmailTemplateID,
+		emailFields:   emailFields(*p),
 		Variables:     arguments.TemplateValues(problems.In("variables"), p.Variables),
-		MessageType:   p.MessageType,
 		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
 	}
 }
@@ -126,13 +111,13 @@ func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
 // PushBroadcastParams describes a push notification broadcast. Subject, Message
 // and To are required.
 type PushBroadcastParams struct {
-	Subject string // one line that is not blank
-	Message string
+	Subject string `json:"subject"` // one line that is not blank
+	Message string `json:"message"`
 	// WhatsAppTemplateID is optional: the service lists it as required, but its own
 	// samples omit it.
-	WhatsAppTemplateID string
-	To                 Audience
-	Schedule           *Schedule // nil sends now
+	WhatsAppTemplateID string    `json:"whatsapp_template_id,omitempty"`
+	To                 Audience  `json:"-"`
+	Schedule           *Schedule `json:"-"` // nil sends now
 }
 
 // MarshalJSON returns an error, so that recipients are not lost. Store what Prepare returns.
@@ -150,14 +135,12 @@ func (p *PushBroadcastParams) validate(problems *arguments.Problems) {
 
 // pushBroadcastBody is the wire form of PushBroadcastParams.
 type pushBroadcastBody struct {
-	Subject            string `json:"subject"`
-	Message            string `json:"message"`
-	WhatsAppTemplateID string `json:"whatsapp_template_id,omitempty"`
+	pushFields
 	broadcastBody
 }
 
-var _ = declareSend(service.SendPushBroadcast, preparable{
-	members: broadcastMembers.ignoring("subject", "message", "whatsapp_template_id")})
+// pushFields are like emailFields.
+type pushFields PushBroadcastParams
 
 // Prepare returns the request of [BroadcastsService.SendPush], or a [*ValidationError].
 func (p PushBroadcastParams) Prepare() (*Prepared, error) {
@@ -166,10 +149,7 @@ func (p PushBroadcastParams) Prepare() (*Prepared, error) {
 
 func (p *PushBroadcastParams) wire(problems *arguments.Problems) any {
 	problems.OneLine("subject", p.Subject)
-	return &pushBroadcastBody{
-		Subject: p.Subject, Message: p.Message, WhatsAppTemplateID: p.WhatsAppTemplateID,
-		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
-	}
+	return &pushBroadcastBody{pushFields(*p), newBroadcastBody(problems, p.To, p.Schedule)}
 }
 
 // broadcastBody is the part of the body that both kinds of broadcast share.

@@ -158,13 +158,16 @@ func (r Request) fill(data json.RawMessage) error {
 // p was validated when it was prepared, so [WithoutValidation] has no effect. If p creates
 // an event, [Response.Data] holds the event.
 func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (*Response, error) {
-	request, known, problem := p.sendable()
+	request, problem := p.sendable()
 	call := c.core.begin(ctx, request.operation, opts)
 	defer call.finish()
 	if problem != "" {
 		call.problems.Add("p", problem)
 	}
-	call.exchange.Body, call.exchange.Accept = request.body, known.accept
+	call.exchange.Body = request.body
+	if request.operation == service.CreateEvent {
+		call.exchange.Accept = new(Event).read
+	}
 	return call.perform()
 }
 
@@ -178,7 +181,7 @@ func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (
 func (c *Client) Check(ctx context.Context, p *Prepared) error {
 	var problems arguments.Problems
 	checkContext(ctx, &problems)
-	request, _, problem := p.sendable()
+	request, problem := p.sendable()
 	if problem != "" {
 		problems.Add("p", problem)
 	}

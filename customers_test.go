@@ -183,13 +183,15 @@ func TestValidationRefusesAFilterTooLongForAURL(t *testing.T) {
 		{"by its addresses", listingCustomers(params{Emails: messaging.Only(long)}), []string{"emails" + tooLong}},
 		{"by its ids more than by its addresses", listingCustomers(params{CustomerIDs: longer, Emails: messaging.Only(long)}),
 			[]string{"customer_ids" + tooLong}},
-		{"by its addresses more than by its ids", listingCustomers(params{CustomerIDs: messaging.Only(long), Emails: longer}), []string{"emails" + tooLong}},
+		{"by its addresses more than by its ids", listingCustomers(params{CustomerIDs: messaging.Only(long), Emails: longer}),
+			[]string{"emails" + tooLong}},
 		{"by one byte", listingCustomers(params{CustomerIDs: messaging.Only(strings.Repeat("1", 6001-len("customer_ids=")))}),
 			[]string{"customer_ids" + tooLong}},
 		{"by the id of one customer", gettingCustomer(long), []string{"customerID makes the query longer than 6000 bytes"}},
 		{"by the address of one customer", gettingCustomerByEmail(long + "@example.com"),
 			[]string{"email makes the query longer than 6000 bytes"}},
-		{"by what escaping adds to it", listingCustomers(params{Emails: messaging.Only(strings.Repeat("@", 2100))}), []string{"emails" + tooLong}},
+		{"by what escaping adds to it", listingCustomers(params{Emails: messaging.Only(strings.Repeat("@", 2100))}),
+			[]string{"emails" + tooLong}},
 	})
 }
 

@@ -122,7 +122,8 @@
 //
 // All and Pages return iterators. An iterator sends nothing until you range over it, and
 // a second range starts over. If a page fails, the iterator yields a [*PageError], which has
-// the cursor to resume at, and ends. The items before it are valid.
+// the cursor to resume at, and ends. The items before it are valid. Always range with two
+// variables: with one, an error looks like a zero item.
 //
 // To resume after a crash, range over Pages, and save the Cursor of a page before you
 // process its items. After a crash you get that page again, so overwrite or undo what you
@@ -134,10 +135,11 @@
 // request in progress and leaves no goroutine behind. Items that have been fetched are
 // yielded even after the context is done.
 //
-// A loop never stops early without an error, and never runs forever. It ends with
-// [ErrBadCursor] if the cursor of the next page is missing or was seen before, or after more
-// than 100 empty pages in a row. The service decides whether you see records that are added
-// during the loop.
+// A loop never stops early without an error, and never follows a cursor that it has seen. It
+// ends with [ErrBadCursor] if the cursor of the next page is missing or was seen before, or
+// after more than 100 empty pages in a row, and with a [*DecodeError] if a page after the first
+// does not say whether another one follows. The service decides whether you see records that
+// are added during the loop.
 //
 // # Observability
 //
@@ -148,7 +150,8 @@
 // # Testing and dependencies
 //
 // The services of a [Client] are concrete types without interfaces. Tests need no mocks of
-// them: the fake in package messagingtest can fail as the service does.
+// them: the fake in package messagingtest can fail as the service does. In a bubble of
+// [testing/synctest], its option InMemory lets retries and timeouts take no time.
 //
 // Seven small modules are linked into your program. github.com/hashicorp/go-retryablehttp,
 // which uses github.com/hashicorp/go-cleanhttp, does the retries.
@@ -162,6 +165,12 @@
 // customer or an event, or to list triggers, broadcasts or segments. It has no webhooks. It
 // documents no limit on the size of a request. If your service has more operations, call them
 // with [Client.Do].
+//
+// # Compatibility
+//
+// In a minor version, structs can get fields, and may stop being comparable. So name the
+// fields of a literal, and do not compare structs with ==. Compare filters and audiences with
+// their Equal methods.
 //
 // # Concurrency
 //

@@ -256,8 +256,7 @@ func TestEnsureLooksAgainAfterACreation(t *testing.T) {
 			assert.Nil(t, event)
 			assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
 			assert.Equal(t, messaging.NextNone, messaging.NextStepOf(err))
-			assert.EqualError(t, err, "create event: several events have that name: it was created, "+
-				"but another program created one that is defined differently")
+			assert.EqualError(t, err, "create event: several events have that name, and they differ: it was created beside one that does not fit")
 		})
 	}
 }

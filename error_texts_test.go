@@ -290,7 +290,8 @@ func textsOfLists() []textCause {
 		customers("a filter of an empty id", messaging.CustomerListParams{CustomerIDs: messaging.Only("")}),
 		customers("a filter with a comma", messaging.CustomerListParams{CustomerIDs: messaging.Only("1,2")}),
 		customers("a filter with a blank at its end", messaging.CustomerListParams{CustomerIDs: messaging.Only("1 ")}),
-		customers("a filter that is too long", messaging.CustomerListParams{Emails: messaging.Only(slices.Repeat([]string{"ada@example.com"}, 1000)...)}),
+		customers("a filter that is too long", messaging.CustomerListParams{Emails: messaging.Only(slices.Repeat([]string{"ada@example.com"},
+			1000)...)}),
 		{"an invalid page of a range", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 			_, err := messaging.Collect(c.Events.All(ctx, messaging.EventListParams{PerPage: -1}, opts...))
 			return err
@@ -351,7 +352,8 @@ func textsOfGuards() []textCause {
 			p.Email, p.To = "qa@acme.test", messaging.ToCustomers(messaging.CustomerParams{Email: "qa@acme.test"}, ada)
 		}))},
 		{"WithAllowOnly and an id", guardedBy(allowed, person(messaging.CustomerParams{CustomerID: "c-1"}))},
-		{"WithAllowOnly and a phone number", guardedBy(allowed, person(messaging.CustomerParams{Email: "qa@acme.test", PhoneNo: "+31201234567"}))},
+		{"WithAllowOnly and a phone number", guardedBy(allowed, person(messaging.CustomerParams{Email: "qa@acme.test",
+			PhoneNo: "+31201234567"}))},
 		{"WithAllowOnly and a device", guardedBy(allowed, person(messaging.CustomerParams{Email: "qa@acme.test",
 			Devices: []messaging.Device{{Type: "ios", Token: "t"}}}))},
 		{"WithMaxRecipients and two recipients", guardedBy(one, emailWith(func(p *messaging.EmailBroadcastParams) {

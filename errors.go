@@ -34,11 +34,12 @@ var (
 	ErrCustomerNotFound = errors.New("no such customer")
 	// ErrEventNotFound is returned by [EventsService.GetByName] when no event has the name.
 	ErrEventNotFound = errors.New("no such event")
-	// ErrEventAmbiguous is returned by [EventsService.GetByName] and
-	// [EventsService.Ensure] when several events have the name.
-	ErrEventAmbiguous = errors.New("several events have that name")
-	// ErrEventDiffers is returned by [EventsService.Ensure] when an event with that name
-	// exists with different parameters, or was created under another name.
+	// ErrEventAmbiguous is returned by [EventsService.GetByName] and [FindEvent] when several
+	// events have the name and differ, and by [EventsService.Ensure] when only some of them
+	// fit.
+	ErrEventAmbiguous = errors.New("several events have that name, and they differ")
+	// ErrEventDiffers is returned by [EventsService.Ensure] when no event with that name
+	// fits, or when the event was created under another name.
 	ErrEventDiffers = errors.New("the event is defined differently")
 	// ErrRateLimited is returned for HTTP 429. [APIError.RetryAfter] is the time to wait.
 	ErrRateLimited = errors.New("rate limited")

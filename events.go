@@ -270,7 +270,7 @@ func (s *EventsService) createNamed(ctx context.Context, p EventCreateParams, op
 		return &created, nil
 	case named.differ:
 		return nil, &lookupError{failedCall(service.CreateEvent, response.Attempts, DeliveryAccepted, NextNone),
-			fmt.Errorf("%w: it was created, but another program created one that is defined differently", ErrEventAmbiguous)}
+			fmt.Errorf("%w: it was created beside one that does not fit", ErrEventAmbiguous)}
 	}
 	return named.oldest, nil
 }
@@ -346,11 +346,11 @@ func (e *EventParameter) checkExtra(problems *arguments.Problems) {
 type EventCreateParams struct {
 	// Name must be one line, and must not begin or end with white space, which the service
 	// may remove.
-	Name        string
-	Description string
+	Name        string `json:"name"`
+	Description string `json:"description"`
 	// Parameters are the parameters of the event. nil is invalid, since it may be an
 	// omission. Use an empty list for an event without parameters.
-	Parameters []EventParameter
+	Parameters []EventParameter `json:"parameters"`
 }
 
 func (p *EventCreateParams) validate(problems *arguments.Problems) {
@@ -374,17 +374,6 @@ func (p *EventCreateParams) validate(problems *arguments.Problems) {
 	}
 }
 
-// eventCreateBody is the wire form of EventCreateParams.
-type eventCreateBody struct {
-	Name        string           `json:"name"`
-	Description string           `json:"description"`
-	Parameters  []EventParameter `json:"parameters"`
-}
-
-var _ = declareSend(service.CreateEvent, preparable{addressesNobody: true,
-	accept:  func(data json.RawMessage) error { return new(Event).read(data) },
-	members: members{}.ignoring("name", "description", "parameters")})
-
 // Prepare returns the request of [EventsService.Create], or a [*ValidationError].
 func (p EventCreateParams) Prepare() (*Prepared, error) { return prepare(service.CreateEvent, &p) }
 
@@ -399,7 +388,7 @@ func (p *EventCreateParams) wire(problems *arguments.Problems) any {
 		parameter.Type = parameter.Type.lower()
 		parameters[i] = parameter
 	}
-	return &eventCreateBody{Name: p.Name, Description: p.Description, Parameters: parameters}
+	return &EventCreateParams{Name: p.Name, Description: p.Description, Parameters: parameters}
 }
 
 // EventTriggerParams describes an event for a customer. EventID or Definition is required,
@@ -466,7 +455,33 @@ func (p *EventTriggerParams) validate(problems *arguments.Problems) {
 // eventTriggerBody is the wire form of EventTriggerParams.
 type eventTriggerBody struct {
 	EventID string         `json:"event_id"`
-	Payload map[string]any `json:"payload"`
+	payload map[string]any // written after everything else
+}
+
+// writeRest writes the values that were encoded before as they are.
+func (b *eventTriggerBody) writeRest(w *wire.Writer) {
+	names := make([]string, 0, len(b.payload))
+	for name := range b.payload {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	w.Member("payload", func() {
+		w.Begin()
+		for _, name := range names {
+			w.Key(name)
+			switch value := b.payload[name].(type) {
+			case json.RawMessage:
+				w.Raw(value)
+			case *CustomerParams:
+				value.write(w)
+			case string:
+				w.Text(value)
+			default:
+				w.Value(value)
+			}
+		}
+		w.End()
+	})
 }
 
 func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
@@ -481,20 +496,8 @@ func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
 	if p.Definition != nil {
 		p.Definition.checkPayload(problems, p, payload)
 	}
-	return &eventTriggerBody{EventID: p.id(), Payload: payload}
+	return &eventTriggerBody{EventID: p.id(), payload: payload}
 }
-
-var _ = declareSend(service.TriggerEvent, preparable{
-	members: members{"payload": (*fieldReader).payload}.ignoring("event_id")})
-
-// payloadMembers are the members that identify the customer. Any other member is a
-// parameter of the event.
-var payloadMembers = members{
-	"email":    (*fieldReader).mainAddress,
-	"customer": (*fieldReader).customer,
-}
-
-func (r *fieldReader) payload() error { return r.openObject(payloadMembers) }
 
 // Prepare returns the request of [EventsService.Trigger], or a [*ValidationError].
 func (p EventTriggerParams) Prepare() (*Prepared, error) { return prepare(service.TriggerEvent, &p) }
@@ -668,9 +671,11 @@ func wireForm(value any) (text string, isText, isNumber bool) {
 		return value, true, false
 	case int, int64:
 		return "", false, true
-	case json.RawMessage:
-		isText = json.Unmarshal(value, &text) == nil
-		return text, isText, value[0] == '-' || value[0] >= '0' && value[0] <= '9'
+	case json.RawMessage: // an escape sequence in a text does not matter here
+		if value[0] == '"' {
+			return string(value[1 : len(value)-1]), true, false
+		}
+		return "", false, value[0] == '-' || value[0] >= '0' && value[0] <= '9'
 	default:
 		return "", false, false
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging/internal/arguments"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // Guard decides whether a send may begin; see [WithGuard]. If it returns an error, nothing is
@@ -101,18 +102,17 @@ func prefixOf(pattern string) string {
 // check returns an error if a field is not listed.
 func (l allowList) check(f field) error {
 	listed := false
-	switch f.kind {
-	case customer:
+	switch f.role {
+	case oneCustomer:
 		return nil
-	case email:
+	case service.CustomerEmail, service.Address, service.CopyAddress:
 		return l.checkAddress(f.text)
-	case customerID:
+	case service.CustomerID:
 		listed = l[idPattern+f.text]
-	case phone:
+	case service.Phone:
 		listed = l[phonePattern+f.text]
-	case device:
+	case service.DeviceToken:
 		listed = l[devicePattern+f.text]
-	case everyone, segment:
 	}
 	if !listed {
 		return errNotAllowed
@@ -143,58 +143,4 @@ func isPlainLocal(local string) bool {
 
 func isNotPlain(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._+'-", r)
-}
-
-// isNotCountable reports whether the number of people whom a field names is unknown.
-func (f field) isNotCountable() bool {
-	return f.kind == everyone || f.kind == segment || f.kind == email && !arguments.IsEmail(f.text)
-}
-
-// count returns the number of customers, and of addresses that no customer has.
-func count(fields []field) int {
-	counted := recipientCount{customers: make(map[countedCustomer]bool), addresses: make(map[string]bool)}
-	for _, f := range fields {
-		counted.add(f)
-	}
-	counted.finish()
-	for known := range counted.customers {
-		delete(counted.addresses, known.email)
-	}
-	return len(counted.customers) + len(counted.addresses)
-}
-
-// recipientCount counts customers, and addresses that no customer has.
-type recipientCount struct {
-	customers map[countedCustomer]bool
-	addresses map[string]bool
-	current   countedCustomer // of the fields that follow a customer
-}
-
-type countedCustomer struct{ id, email string }
-
-// add adds a field. A customer with two ids or two addresses counts as two.
-func (c *recipientCount) add(f field) {
-	address := arguments.LowerASCII(f.text)
-	switch {
-	case f.kind == customer:
-		c.finish()
-	case f.kind == customerID:
-		if c.current.id != "" {
-			c.finish()
-		}
-		c.current.id = f.text
-	case f.kind != email:
-	case f.ofCustomer && c.current.email == "":
-		c.current.email = address
-	default:
-		c.addresses[address] = true
-	}
-}
-
-// finish adds the current customer.
-func (c *recipientCount) finish() {
-	if c.current != (countedCustomer{}) {
-		c.customers[c.current] = true
-		c.current = countedCustomer{}
-	}
 }

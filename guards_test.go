@@ -352,7 +352,8 @@ func TestCheckHasTheErrorsOfSend(t *testing.T) {
 	for name, fail := range map[string]struct {
 		ctx context.Context
 		p   *messaging.Prepared
-	}{"a nil context": {nil, p}, "nil": {t.Context(), nil}, "zero": {t.Context(), new(messaging.Prepared)}, "a context that ended": {ended, p}} {
+	}{"a nil context": {nil, p}, "nil": {t.Context(), nil}, "zero": {t.Context(), new(messaging.Prepared)},
+		"a context that ended": {ended, p}} {
 		checked := client.Check(fail.ctx, fail.p)
 		_, sent := client.Send(fail.ctx, fail.p)
 		require.Error(t, checked, name)

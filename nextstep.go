@@ -45,7 +45,8 @@ func (s NextStep) String() string {
 }
 
 // stepNames are the steps as data has them.
-var stepNames = [...]string{NextCheck: "check", NextNone: "none", NextRetry: "retry", NextFixRequest: "fix_request", NextFixSetup: "fix_setup"}
+var stepNames = [...]string{
+	NextCheck: "check", NextNone: "none", NextRetry: "retry", NextFixRequest: "fix_request", NextFixSetup: "fix_setup"}
 
 // MarshalText returns the step as JSON, logs and metrics have it: "none", "retry",
 // "fix_request", "fix_setup" or "check".

@@ -348,7 +348,8 @@ func TestAnAttemptTimeoutOfACallReplacesThatOfTheClient(t *testing.T) {
 		hanging := &http.Client{Transport: &scripted.Transport{Scenes: []scripted.Scene{scripted.Hangs}}, Timeout: time.Second}
 		client := scripted.NewClientOver(t, "https://api.example.com", hanging, messaging.WithAttemptTimeout(10*time.Second))
 		for limit, opts := range map[time.Duration][]messaging.RequestOption{
-			time.Second: nil, time.Millisecond: {messaging.WithAttemptTimeout(time.Millisecond)}, time.Hour: {messaging.WithAttemptTimeout(time.Hour)},
+			time.Second: nil, time.Millisecond: {messaging.WithAttemptTimeout(time.Millisecond)},
+			time.Hour: {messaging.WithAttemptTimeout(time.Hour)},
 		} {
 			start := time.Now()
 			err := scripted.TriggerEvent(t.Context(), client, append(opts, messaging.WithoutRetries())...)

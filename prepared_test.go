@@ -8,7 +8,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 func TestPreparedIsTheRequestThatTheMethodSends(t *testing.T) {
@@ -47,23 +47,23 @@ func TestPreparedIsTheRequestThatTheMethodSends(t *testing.T) {
 	}
 }
 
-// What guards read, and what the params write, are modelled apart.
+// The catalog says what guards read, and the params what is written.
 func TestPreparedBodyHasEveryMemberThatItsParamsWrite(t *testing.T) {
 	for _, send := range scripted.Sends() {
 		t.Run(send.Name, func(t *testing.T) {
-			known := messaging.BodyPaths(send.Operation)
+			known := memberPaths("", send.Body)
 			written := make(map[string]bool)
 			for i, build := range send.Requests {
 				p, err := build().Prepare()
 				require.NoError(t, err)
-				assert.True(t, isReadable(p), "request %d: guards cannot read it; see its declareSend", i)
+				assert.True(t, isReadable(p), "request %d: guards cannot read it; see its body in internal/service/bodies.go", i)
 				var body any
 				require.NoError(t, json.Unmarshal(p.Body(), &body))
-				addPaths(written, "", body, known)
+				addPaths(written, "", body, send.Body)
 			}
 			delete(written, "parameters."+canary) // of Extra, whose names are the caller's
-			assert.Equal(t, known, slices.Sorted(maps.Keys(written)),
-				"the members of its body, and those that the requests in internal/kit/scripted/operations.go write: fill in what is missing")
+			assert.ElementsMatch(t, known, slices.Collect(maps.Keys(written)),
+				"the members of its body in the catalog, and those that the requests in internal/kit/scripted/operations.go write")
 		})
 	}
 }
@@ -75,7 +75,7 @@ func TestRecipientsAreThoseThatTheEntryOfASendStates(t *testing.T) {
 		reaches, err := p.Recipients()
 		require.NoError(t, err)
 		assert.Equal(t, send.Reaches, reaches, "%q: its entry in internal/kit/scripted/operations.go states whom its full request "+
-			"reaches. Either a member is wrong in the declareSend beside its params, and guards miss a recipient or take somebody "+
+			"reaches. Either a role is wrong in internal/service/bodies.go, and guards miss a recipient or take somebody "+
 			"else for one, or the entry is not true", send.Name)
 	}
 }
@@ -86,7 +86,7 @@ func TestRecipientsOfABodyThatNamesNobodyAreAnError(t *testing.T) {
 		require.NoError(t, err)
 		reachesSomebody := !reflect.DeepEqual(send.Reaches, messaging.Recipients{})
 		assert.Equal(t, reachesSomebody, !isReadable(p),
-			"%q: set addressesNobody in the declareSend beside its params if, and only if, it has no recipients", send.Name)
+			"%q: the roles in internal/service/bodies.go", send.Name)
 	}
 }
 
@@ -113,20 +113,35 @@ func TestPrepareReportsABadAudienceOfEverySendThatHasOne(t *testing.T) {
 	assert.NotZero(t, broadcasts)
 }
 
-// addPaths adds the paths of the members within a value, as far as they are known.
-func addPaths(to map[string]bool, path string, value any, known []string) {
+// memberPaths returns the paths of all members of an object in the catalog, such as
+// recipients.customers.email.
+func memberPaths(path string, of *service.Object) (paths []string) {
+	for _, m := range of.Members {
+		paths = append(paths, path+m.Name)
+		if m.Of != nil {
+			paths = append(paths, memberPaths(path+m.Name+".", m.Of)...)
+		}
+	}
+	return paths
+}
+
+// addPaths adds the paths of the members of a value, except of those that can have any name.
+func addPaths(to map[string]bool, path string, value any, of *service.Object) {
 	switch value := value.(type) {
 	case []any:
 		for _, element := range value {
-			addPaths(to, path, element, known)
+			addPaths(to, path, element, of)
 		}
 	case map[string]any:
-		if path != "" && !slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, path) }) {
-			return // a map, whose members have no fixed names
-		}
 		for name, member := range value {
+			known := slices.IndexFunc(of.Members, func(m service.Member) bool { return m.Name == name })
+			if known < 0 && of.Open {
+				continue
+			}
 			to[path+name] = true
-			addPaths(to, path+name+".", member, known)
+			if known >= 0 && of.Members[known].Of != nil {
+				addPaths(to, path+name+".", member, of.Members[known].Of)
+			}
 		}
 	}
 }
@@ -383,7 +398,8 @@ func TestRecipientsOfAStoredBodyAreReadStrictly(t *testing.T) {
 		{"a copy to a number", email, `{"all_customers":true,"cc":[7]}`, nil},
 		{"a segment that is a number", push, `{"recipients":{"type":"segment","segments":[7]}}`, nil},
 		{"a phone that is a number", push, `{"recipients":{"type":"customer","customers":[{"customer_id":"c","phone_no":331}]}}`, nil},
-		{"a device that is a number", push, `{"recipients":{"type":"customer","customers":[{"customer_id":"c","devices":[{"device_token":7}]}]}}`, nil},
+		{"a device that is a number", push,
+			`{"recipients":{"type":"customer","customers":[{"customer_id":"c","devices":[{"device_token":7}]}]}}`, nil},
 		{"an address that is true", trigger, `{"event_id":"e","payload":{"email":true}}`, nil},
 		{"a customer with two addresses", push, `{"recipients":{"type":"customer","customers":[{"email":"a@b.c","email":"d@e.f"}]}}`,
 			&messaging.Recipients{CustomerCount: 1, Emails: []string{"a@b.c", "d@e.f"}, Count: 2}},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/internal/arguments"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
@@ -31,13 +32,13 @@ func AllCustomers() Audience { return Audience{all: true} }
 // ToCustomers addresses the given customers. The service creates or updates each customer,
 // together with its devices.
 func ToCustomers(customers ...CustomerParams) Audience {
-	return Audience{recipients: []recipient{{Type: customerType, Customers: slices.Clone(customers)}}}
+	return Audience{recipients: []recipient{{Type: service.CustomerType, Customers: slices.Clone(customers)}}}
 }
 
 // ToSegments addresses the customers of the segments with the given ids. An id with white space
 // at either end is invalid.
 func ToSegments(ids ...string) Audience {
-	return Audience{recipients: []recipient{{Type: segmentType, Segments: slices.Clone(ids)}}}
+	return Audience{recipients: []recipient{{Type: service.SegmentType, Segments: slices.Clone(ids)}}}
 }
 
 // ToEach combines audiences, for a broadcast to customers and to segments. Combining
@@ -126,12 +127,6 @@ func (r recipient) equal(other recipient) bool {
 		slices.EqualFunc(r.Customers, other.Customers, CustomerParams.equal)
 }
 
-// The types of a recipient.
-const (
-	customerType = "customer"
-	segmentType  = "segment"
-)
-
 // write writes the customers one by one, since there can be very many.
 func (r *recipient) write(w *wire.Writer) {
 	w.Value(recipient{Type: r.Type, Segments: r.Segments})
@@ -143,7 +138,7 @@ func (r *recipient) write(w *wire.Writer) {
 }
 
 func (r *recipient) validate(p *arguments.Problems) {
-	if r.Type == segmentType {
+	if r.Type == service.SegmentType {
 		if len(r.Segments) == 0 {
 			p.Add("segments", "must have at least one segment")
 		}
@@ -403,8 +398,8 @@ func marshalModel(body any, extra map[string]json.RawMessage) ([]byte, error) {
 	return marshal(members)
 }
 
-// marshal returns what encoding/json writes without escaping HTML. The encoder of the caller
-// escapes it, unless it is told otherwise.
+// marshal returns what encoding/json writes without escaping HTML. Whether it is escaped is up
+// to the encoder of the caller.
 func marshal(value any) ([]byte, error) {
 	w := wire.NewWriter()
 	w.Value(value)

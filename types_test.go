@@ -188,9 +188,12 @@ func TestAudiencesAreEqualIfTheirRecipientsAre(t *testing.T) {
 	different := []messaging.Audience{
 		{}, messaging.AllCustomers(), messaging.ToCustomers(), messaging.ToSegments(), messaging.ToSegments("a"), messaging.ToSegments("a", "b"),
 		messaging.ToSegments("b", "a"), messaging.ToCustomers(ada), messaging.ToCustomers(ada, grace), messaging.ToCustomers(grace, ada),
-		messaging.ToEach(messaging.ToCustomers(ada), messaging.ToSegments("a")), messaging.ToEach(messaging.ToSegments("a"), messaging.ToCustomers(ada)),
-		messaging.ToEach(messaging.ToCustomers(ada), messaging.Audience{}), messaging.ToEach(messaging.ToCustomers(ada), messaging.AllCustomers()),
-		changed(func(c *messaging.CustomerParams) { c.CustomerID = "3" }), changed(func(c *messaging.CustomerParams) { c.Email = "ADA@example.com" }),
+		messaging.ToEach(messaging.ToCustomers(ada), messaging.ToSegments("a")), messaging.ToEach(messaging.ToSegments("a"),
+			messaging.ToCustomers(ada)),
+		messaging.ToEach(messaging.ToCustomers(ada), messaging.Audience{}), messaging.ToEach(messaging.ToCustomers(ada),
+			messaging.AllCustomers()),
+		changed(func(c *messaging.CustomerParams) { c.CustomerID = "3" }),
+		changed(func(c *messaging.CustomerParams) { c.Email = "ADA@example.com" }),
 		changed(func(c *messaging.CustomerParams) { c.FirstName = "A" }), changed(func(c *messaging.CustomerParams) { c.LastName = "L" }),
 		changed(func(c *messaging.CustomerParams) { c.PhoneNo = "+1" }), changed(func(c *messaging.CustomerParams) { c.Devices = nil }),
 		changed(func(c *messaging.CustomerParams) { c.Devices = []messaging.Device{{Type: "ios", Token: "u"}} }),
@@ -219,7 +222,8 @@ func TestBroadcastsHaveNoJSONForm(t *testing.T) {
 
 func TestASegmentWithABlankAtItsEndIsAlwaysInvalid(t *testing.T) {
 	const problem = " must not begin or end with white space, which the service may remove"
-	to := messaging.ToEach(messaging.ToCustomers(messaging.CustomerParams{CustomerID: "7"}), messaging.ToSegments("vip", " new", "a b", "\tx\n"))
+	to := messaging.ToEach(messaging.ToCustomers(messaging.CustomerParams{CustomerID: "7"}), messaging.ToSegments("vip", " new",
+		"a b", "\tx\n"))
 	for _, call := range []scripted.Call{pushTo(to), emailTo(to)} {
 		scripted.RequireAlwaysInvalid(t, call, []string{"recipients.1.segments.1" + problem, "recipients.1.segments.3" + problem})
 	}
@@ -239,7 +243,8 @@ func TestModelsEscapeHTMLAsTheEncoderOfTheCallerDoes(t *testing.T) {
 	extra := map[string]json.RawMessage{"note": json.RawMessage(`"<&>"`)}
 	for name, model := range map[string]any{
 		"a customer": messaging.Customer{FirstName: "<&>", Extra: extra}, "an event": messaging.Event{Name: "<&>", Extra: extra},
-		"a message": messaging.TransactionalMessage{Message: "<&>", Extra: extra}, "a message without Extra": messaging.TransactionalMessage{Message: "<&>"},
+		"a message":               messaging.TransactionalMessage{Message: "<&>", Extra: extra},
+		"a message without Extra": messaging.TransactionalMessage{Message: "<&>"},
 	} {
 		var plain bytes.Buffer
 		encoder := json.NewEncoder(&plain)

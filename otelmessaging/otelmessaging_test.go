@@ -100,7 +100,7 @@ func TestSpansShowARetriedCall(t *testing.T) {
 			if attempts++; attempts == 1 {
 				return responds(503, "")(req)
 			}
-			return responds(200, `{"success":true,"data":{"data":[]}}`)(req)
+			return responds(200, `{"success":true,"data":{"data":[],"meta":{"has_next_page":false}}}`)(req)
 		})
 		ctx, parent := r.tracer.Tracer("test").Start(t.Context(), "caller")
 		_, err := r.client.Customers.List(ctx, messaging.CustomerListParams{Emails: messaging.Only(canary + "@example.com"), Cursor: canary})

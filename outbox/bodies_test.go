@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"runtime"
@@ -47,7 +48,7 @@ func TestLargeBodiesAreAddedAndClaimedInParts(t *testing.T) {
 			o.HoldBodies(48 * mib)
 			keys = keysOf(24) // 19 MB, more than is left of 64 MiB
 		}
-		_, _, err := o.EnqueueAll(t.Context(), largeItems(t, keys))
+		_, err := o.EnqueueAll(t.Context(), largeItems(t, keys))
 		require.NoError(t, err)
 		for _, batch := range w.batches {
 			assert.LessOrEqual(t, batch.bytes, 4*mib)
@@ -79,6 +80,84 @@ func TestLargeBodiesAreAddedAndClaimedInParts(t *testing.T) {
 	})
 }
 
+// sized is an item with a body of about that size.
+func sized(t testing.TB, key string, bytes int) outbox.Item {
+	p, err := messaging.EventTriggerParams{EventID: "event", Email: "ada@example.com",
+		Values: map[string]any{"key": key, "text": strings.Repeat("x", bytes)}}.Prepare()
+	require.NoError(t, err)
+	return outbox.Item{Key: key, Prepared: p}
+}
+
+func TestABodyThatIsLargerThanOneClaimIsSentBesideOthers(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		o.HoldBodies(1) // for good
+		for _, key := range []string{"delivered", "due", "run"} {
+			_, err := o.Enqueue(t.Context(), sized(t, key, 9*mib))
+			require.NoError(t, err)
+		}
+		assert.Equal(t, outbox.Delivered{Accepted: 1}, deliver(t, o, "delivered"))
+		assert.Equal(t, 1, deliverDue(t, o, 1).Accepted)
+		run(t, o)
+		eventuallyAccepted(t, o, 3)
+	})
+}
+
+func TestOnlyWhatComesFirstPassesABodyThatDoesNotFit(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		warmUp(t, o)
+		release := o.HoldBodies(56 * mib)
+		_, err := o.Enqueue(t.Context(), sized(t, "large", 9*mib))
+		require.NoError(t, err)
+		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "behind it", Prepared: email(t, "welcome")})
+		require.NoError(t, err)
+		run(t, o)
+		eventually(t, func() bool { return stateOf(t, o, "behind it") == outbox.Accepted }) // its operation had no turn yet
+		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "behind it too", Prepared: email(t, "welcome")})
+		require.NoError(t, err)
+		for i := range 20 { // more than the share of the others
+			key := fmt.Sprint("first ", i)
+			add(t, o, outbox.Item{Key: key, Priority: outbox.High})
+			eventuallyIs(t, o, key, outbox.Accepted)
+		}
+		assert.Equal(t, outbox.Pending, stateOf(t, o, "large"))
+		assert.Equal(t, outbox.Pending, stateOf(t, o, "behind it too"))
+		release()
+		eventuallyIs(t, o, "large", outbox.Accepted)
+		eventuallyIs(t, o, "behind it too", outbox.Accepted)
+	})
+}
+
+func TestABodyBehindALockedEntryIsSentWhateverItsSize(t *testing.T) {
+	db := openPgx(t)
+	o := db.new(t, newService().client(t), outbox.Fast())
+	enqueue(t, o, "locked")
+	_, err := o.Enqueue(t.Context(), sized(t, "large", 9*mib))
+	require.NoError(t, err)
+	require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
+		_, err := tx.dismiss("locked")
+		require.NoError(t, err)
+		run(t, o)
+		eventuallyIs(t, o, "large", outbox.Accepted)
+		return errBroken
+	}), errBroken)
+	eventuallyIs(t, o, "locked", outbox.Accepted)
+}
+
+func TestDeliverSendsAnyNumberOfLargeBodies(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		warmUp(t, o)
+		keys := keysOf(11) // more than a claim takes
+		_, err := o.EnqueueAll(t.Context(), largeItems(t, keys))
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: len(keys)}, deliver(t, o, keys...))
+	})
+}
+
 func TestLargeBodiesOfATransactionAreAddedInParts(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
 		w := db.watch()
@@ -107,7 +186,7 @@ func TestLargeBodiesOfATransactionAreAddedInParts(t *testing.T) {
 func TestEnqueueAllAndListTakeAThousandEntriesAtATime(t *testing.T) {
 	o, w := openWatched(t, newService().client(t))
 	keys := keysOf(2500)
-	_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
+	_, err := o.EnqueueAll(t.Context(), items(t, keys))
 	require.NoError(t, err)
 	assert.Equal(t, keys, listed(t, o, outbox.Filter{}))
 	assert.Equal(t, keys[:1700], listed(t, o, outbox.Filter{Limit: 1700}))
@@ -157,7 +236,7 @@ func testBodiesHeld(t *testing.T, db *database) {
 	require.NoError(t, err)
 	// A connection can keep its last statement: those of this test within the test are closed.
 	t.Run("enqueue", func(t *testing.T) {
-		_, _, err := db.new(t, client).EnqueueAll(t.Context(), largeItems(t, keysOf(n)))
+		_, err := db.new(t, client).EnqueueAll(t.Context(), largeItems(t, keysOf(n)))
 		require.NoError(t, err)
 	})
 	w := db.watch()

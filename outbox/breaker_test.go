@@ -36,7 +36,7 @@ func TestTheBreakerOpensAndNothingIsLostOrRejected(t *testing.T) {
 			const inFlight = 4
 			o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(inFlight), outbox.WithLogger(logs.logger()))
 			keys := keysOf(40)
-			_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
+			_, err := o.EnqueueAll(t.Context(), items(t, keys))
 			require.NoError(t, err)
 			start := time.Now()
 			run(t, o)
@@ -140,7 +140,7 @@ func TestDenyingEverythingRejectsNothingAfterAnAcceptance(t *testing.T) {
 	run(t, o)
 	eventuallyIs(t, o, "before", outbox.Accepted)
 	service.always(forbid)
-	_, _, err := o.EnqueueAll(t.Context(), items(t, keysOf(30)))
+	_, err := o.EnqueueAll(t.Context(), items(t, keysOf(30)))
 	require.NoError(t, err)
 	time.Sleep(900 * time.Millisecond) // in which each could be tried four times: 0.1, 0.2 and 0.4 s apart
 	assert.Zero(t, countsOf(t, o).Rejected)

@@ -20,7 +20,9 @@ type outcome struct {
 	delivery messaging.Delivery
 	text     string
 	wait     time.Duration // until a pending entry is due again
-	denials  int           // of the entry
+	keeps    bool          // the wait, even if a breaker is open
+	doubts   int           // 1 if nobody will know what this attempt did
+	denials  int           // 1 if this is a denial that counts
 	returned bool          // no attempt was made
 	breaker  breaker.Outcome
 }
@@ -29,9 +31,12 @@ type outcome struct {
 // each denial, until it is rejected.
 const maxDenials = 3
 
+// maxDoubts is after how many unknown outcomes a repeatable entry becomes unclear.
+const maxDoubts = 5
+
 // classify returns the outcome of a send.
 func (t timing) classify(entry *ledger.Claimed, err error) outcome {
-	o := outcome{delivery: messaging.DeliveryOf(err), denials: entry.Denials}
+	o := outcome{delivery: messaging.DeliveryOf(err)}
 	if err != nil {
 		o.text = storable(err.Error())
 	}
@@ -51,14 +56,14 @@ func (t timing) classify(entry *ledger.Claimed, err error) outcome {
 	case o.delivery == messaging.DeliveryAccepted:
 		o.state, o.breaker.Kind = ledger.Accepted, breaker.Works
 	case o.delivery == messaging.DeliveryUnknown:
-		o.state, o.breaker.Kind = ledger.Unclear, breaker.Failed
+		return t.unknown(entry, o.text, o.breaker)
 	case status == http.StatusUnauthorized, status == http.StatusTooManyRequests:
 		o.state, o.breaker.Kind = ledger.Pending, breaker.KeyFailed
 	case status == http.StatusForbidden, status == http.StatusNotFound,
 		status >= 400 && status < 500 && !ofRequest:
 		o.state, o.breaker.Kind, o.wait = ledger.Pending, breaker.Denied, t.denialWait(entry.Attempts)
 		if entry.Denials == 0 || entry.AcceptedSince {
-			o.denials++
+			o.denials = 1
 		}
 	case api == nil && ofRequest: // a guard or a check of the client
 		o.state, o.breaker.Kind = ledger.Rejected, breaker.Nothing
@@ -72,14 +77,26 @@ func (t timing) classify(entry *ledger.Claimed, err error) outcome {
 	return o
 }
 
+// unknown is the outcome of an attempt that may have carried out the request.
+func (t timing) unknown(entry *ledger.Claimed, text string, failure breaker.Outcome) outcome {
+	failure.Kind = breaker.Failed
+	o := outcome{state: ledger.Unclear, delivery: messaging.DeliveryUnknown, text: text, breaker: failure}
+	if entry.Repeatable && entry.Doubts < maxDoubts-1 { // waits by itself, or it would be every probe
+		o.state, o.doubts, o.wait, o.keeps = ledger.Pending, 1, t.growingWait(entry.Attempts), true
+	}
+	return o
+}
+
 // unreadable is the outcome of an entry whose request this process cannot read. Another
-// process may be able to.
+// process may be able to. One that cannot be opened waits like a denied one, or a few of them
+// would be every probe.
 func (t timing) unreadable(entry *ledger.Claimed, err error) outcome {
-	o := outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: storable(err.Error()), denials: entry.Denials,
+	o := outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: storable(err.Error()),
 		wait: t.growingWait(entry.Attempts), breaker: breaker.Outcome{Kind: breaker.Nothing}}
 	for _, ofAll := range []error{errNoSealer, errNotOpened} { // concern all sealed entries
 		if errors.Is(err, ofAll) {
-			o.breaker = breaker.Outcome{Kind: breaker.Failed, Reason: ofAll.Error()}
+			o.breaker = breaker.Outcome{Kind: breaker.Failed, Reason: ofAll.Error(), Delay: t.unopenedProbe}
+			o.wait, o.keeps = t.denialWait(entry.Attempts), true
 		}
 	}
 	return o

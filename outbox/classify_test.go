@@ -59,7 +59,7 @@ func TestAStatusIsTheEntrysOwnExactlyWhereTheRequestHasToBeFixed(t *testing.T) {
 				messaging.WithHTTPClient(&http.Client{Transport: fixed{status, body}}))
 			require.NoError(t, err)
 			_, err = client.Send(t.Context(), p, messaging.WithoutRetries())
-			o := defaultConfig().timing.classify(&ledger.Claimed{Attempts: 1}, err)
+			o := defaultConfig().timing.classify(&ledger.Claimed{Entry: ledger.Entry{Attempts: 1}}, err)
 			state, kind := expected(status, err)
 			name := fmt.Sprintf("status %d with the body %q: %v", status, body, err)
 			assert.Equal(t, state, o.state, name)

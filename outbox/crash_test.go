@@ -22,18 +22,22 @@ import (
 func (db *database) settle(t testing.TB, o box, token ledger.Token, key string, state ledger.State,
 	delivery messaging.Delivery) (applied bool) {
 	entry := entryOf(t, o, key)
-	applies, _, err := db.ledger.Settle(t.Context(), []ledger.Outcome{{ID: entry.ID, Token: token, State: state, Delivery: delivery}})
+	applies, _, err := db.ledger.Settle(t.Context(), []ledger.Outcome{{ID: entry.ID, Token: token, State: state, Delivery: delivery,
+		Doubts: db.doubts[key]}})
 	require.NoError(t, err)
 	return applies[0] == ledger.Applied
 }
+
+// repeat is how the tests sweep repeatable entries.
+var repeat = ledger.Repeat{Doubts: 5, First: time.Hour, Longest: 2 * time.Hour}
 
 // crash makes entries unclear as a process does that crashes while it sends them.
 func (db *database) crash(t testing.TB, keys ...string) ledger.Token {
 	token := db.claim(t, keys...)
 	db.endLeases(t)
-	swept, err := db.ledger.Sweep(t.Context(), 1000)
+	swept, err := db.ledger.Sweep(t.Context(), 1000, repeat)
 	require.NoError(t, err)
-	require.Equal(t, len(keys), swept)
+	require.Equal(t, len(keys), swept.Unclear+swept.Pending)
 	return token
 }
 
@@ -91,7 +95,7 @@ func TestTheClockIsThatOfTheDatabase(t *testing.T) {
 		require.NoError(t, postgres.Migrate(ctx, pool))
 		store, err := postgres.New(ctx, pool)
 		require.NoError(t, err)
-		o, l := newBox(t, store, newService().client(t)), store.Ledger()
+		o, l := newBox(t, store, newService().client(t)), ledger.Open(store.Ledger())
 		var inAnHour time.Time
 		require.NoError(t, pool.QueryRow(ctx, `SELECT now() + interval '1 hour'`).Scan(&inAnHour))
 		for _, item := range []outbox.Item{{Key: "over"}, {Key: "held"}, {Key: "reminder", NotBefore: inAnHour}} {
@@ -107,9 +111,9 @@ func TestTheClockIsThatOfTheDatabase(t *testing.T) {
 		}
 		_, err = pool.Exec(ctx, `SELECT pg_sleep(0.01)`)
 		require.NoError(t, err)
-		swept, err := l.Sweep(ctx, 10)
+		swept, err := l.Sweep(ctx, 10, repeat)
 		require.NoError(t, err)
-		assert.Equal(t, 1, swept)
+		assert.Equal(t, ledger.Swept{Unclear: 1}, swept)
 		found, err := l.List(ctx, ledger.Filter{State: ledger.Unclear}, 0, 10)
 		require.NoError(t, err)
 		require.Len(t, found, 1)
@@ -228,9 +232,9 @@ func TestResendSkipsAnEntryWhoseProcessMayBeAlive(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, quarantined)
 		n := resend(t, o, "swept", "reported", "quarantined", "unknown")
-		for i, why := range []outbox.Why{outbox.WhyMayBeAlive, "", outbox.WhyMayBeAlive, outbox.WhyUnknown} {
-			assert.Equal(t, why, n[i].Why, n[i].Key)
-			assert.Equal(t, why == outbox.WhyMayBeAlive, n[i].RetryAt.After(time.Now()), n[i].Key)
+		for i, why := range []outbox.Reason{outbox.ReasonMayBeAlive, "", outbox.ReasonMayBeAlive, outbox.ReasonUnknown} {
+			assert.Equal(t, why, n[i].Reason, n[i].Key)
+			assert.Equal(t, why == outbox.ReasonMayBeAlive, n[i].RetryAt.After(time.Now()), n[i].Key)
 		}
 		assert.Equal(t, outbox.Pending, stateOf(t, o, "reported"))
 		db.endLeases(t)
@@ -247,7 +251,7 @@ func TestAnAcceptanceIsRecordedAfterDismissAndNotAfterQuarantine(t *testing.T) {
 		decisions := dismiss(t, o, "dismissed", "unknown")
 		assert.Equal(t, []outbox.Decision{
 			{Key: "dismissed", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryUnknown},
-			{Key: "unknown", Why: outbox.WhyUnknown}}, decisions)
+			{Key: "unknown", Reason: outbox.ReasonUnknown}}, decisions)
 		other := db.claim(t, "quarantined")
 		n, err := o.Quarantine(t.Context())
 		require.NoError(t, err)

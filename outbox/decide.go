@@ -18,34 +18,33 @@ type Decision struct {
 	Changed bool
 	// State is the state of the entry now, or "" if there is none.
 	State State
-	// Delivery is what is known of all sends of the entry: DeliveryUnknown for an entry
-	// that is or was unclear, so that it may have been carried out.
+	// Delivery is what is known of all sends of the entry; see [Entry].
 	Delivery messaging.Delivery
-	// Why is why the entry was not changed.
-	Why Why
-	// RetryAt is when the same call can change the entry, for [WhyMayBeAlive] and, at the
-	// latest, for [WhySending]: a send ends earlier if there is an outcome. Otherwise it is
+	// Reason is why the entry was not changed.
+	Reason Reason
+	// RetryAt is when the same call can change the entry, for [ReasonMayBeAlive] and, at the
+	// latest, for [ReasonSending]: a send ends earlier if there is an outcome. Otherwise it is
 	// the zero time. If the process that sends the entry was killed, the entry leaves
 	// [Sending] when the next Run or DeliverDue finds it.
 	RetryAt time.Time
 }
 
-// Why is why an entry was not changed. It is "" for an entry that was.
-type Why string
+// Reason is why an entry was not changed. It is "" for an entry that was.
+type Reason string
 
 // The reasons.
 const (
-	// WhyUnknown means that no entry has the key.
-	WhyUnknown Why = "no entry has the key"
-	// WhyWrongState means that entries in this state cannot be changed this way.
-	WhyWrongState Why = "wrong state"
-	// WhyMayBeAlive means that the process that sent the entry may be alive and may still
+	// ReasonUnknown means that no entry has the key.
+	ReasonUnknown Reason = "no entry has the key"
+	// ReasonWrongState means that entries in this state cannot be changed this way.
+	ReasonWrongState Reason = "wrong state"
+	// ReasonMayBeAlive means that the process that sent the entry may be alive and may still
 	// report the outcome.
-	WhyMayBeAlive Why = "the process that sent it may be alive"
-	// WhyTooLate means that the NotAfter of the entry has passed, so it is never resent.
-	WhyTooLate Why = "its time is over"
-	// WhySending means that a process has claimed the entry and may be sending it.
-	WhySending Why = "it is being sent"
+	ReasonMayBeAlive Reason = "the process that sent it may be alive"
+	// ReasonTooLate means that the NotAfter of the entry has passed, so it is never resent.
+	ReasonTooLate Reason = "its time is over"
+	// ReasonSending means that a process has claimed the entry and may be sending it.
+	ReasonSending Reason = "it is being sent"
 )
 
 // Decided is what ResendAll or DismissAll did.
@@ -119,7 +118,7 @@ func (o *Outbox[Tx]) change(ctx context.Context, doing string, keys []string,
 			continue
 		}
 		if d.Key = key; !ok {
-			d.Why = WhyUnknown
+			d.Reason = ReasonUnknown
 		}
 		decided = append(decided, d)
 	}
@@ -131,15 +130,15 @@ func decisionOf(d ledger.Decision, resend bool) Decision {
 	switch {
 	case d.Changed:
 	case !d.Found:
-		return Decision{Key: d.Key, Why: WhyUnknown}
+		return Decision{Key: d.Key, Reason: ReasonUnknown}
 	case d.State == ledger.Sending:
-		decision.Why, decision.RetryAt = WhySending, time.Now().Add(d.LeaseLeft)
+		decision.Reason, decision.RetryAt = ReasonSending, time.Now().Add(d.LeaseLeft)
 	case !resend || d.State != ledger.Unclear && d.State != ledger.Rejected:
-		decision.Why = WhyWrongState
+		decision.Reason = ReasonWrongState
 	case d.LeaseLeft > 0:
-		decision.Why, decision.RetryAt = WhyMayBeAlive, time.Now().Add(d.LeaseLeft)
+		decision.Reason, decision.RetryAt = ReasonMayBeAlive, time.Now().Add(d.LeaseLeft)
 	default:
-		decision.Why = WhyTooLate
+		decision.Reason = ReasonTooLate
 	}
 	return decision
 }

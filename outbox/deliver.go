@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messaging-go/messaging/outbox/internal/breaker"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/limit"
 )
 
 // Deliver sends the entries with these keys now. It is for an engine that calls at least
@@ -19,8 +21,8 @@ import (
 // ctx applies until an entry is claimed. From then on the entry is sent and its outcome
 // is recorded, which takes at most the send timeout if the database works. Entries that
 // are not claimed when ctx ends are listed in Later. After ctx has ended, Deliver returns
-// within the send timeout and 10 s. An error comes from the database or the limiter.
-// Delivered then contains what is known; call Deliver again.
+// within the send timeout and 10 s. An error comes from the database or the limiter, or tells
+// that a request did not return. Delivered then contains what is known; call Deliver again.
 func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, error) {
 	if ctx.Err() != nil {
 		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))
@@ -31,6 +33,7 @@ func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, er
 	err := c.finish(ctx, func() {
 		c.maintainNow(ctx)
 		problem = c.deliver(ctx, validKeys(keys))
+		c.purgeNow(ctx, deliverPurgeTime)
 	})
 	delivered, others := c.delivered(keys)
 	if err != nil { // some sends may have been left behind
@@ -50,19 +53,19 @@ func (c *call[Tx]) deliver(ctx context.Context, keys []string) error {
 		return err
 	}
 	slices.SortFunc(found, func(a, b ledger.Entry) int { return cmp.Compare(a.Key, b.Key) }) // a database returns them in any order
-	if slices.ContainsFunc(found, func(e ledger.Entry) bool { return e.State == ledger.Pending && e.Late }) {
+	if slices.ContainsFunc(found, func(e ledger.Entry) bool { return e.State == ledger.Pending && e.Late() }) {
 		if err := c.expire(ctx); err != nil {
 			return err
 		}
 	}
-	byOperation := make(map[string][]string)
+	byOperation := make(map[string][]ledger.Entry)
 	for _, e := range found {
-		if e.State == ledger.Pending && !e.Late {
-			byOperation[e.Operation] = append(byOperation[e.Operation], e.Key)
+		if e.State == ledger.Pending && !e.Late() {
+			byOperation[e.Operation] = append(byOperation[e.Operation], e)
 		}
 	}
-	for operation, keys := range byOperation {
-		if err := c.deliverOperation(ctx, operation, keys); err != nil && ctx.Err() == nil {
+	for operation, entries := range byOperation {
+		if err := c.deliverOperation(ctx, operation, entries); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
@@ -70,13 +73,9 @@ func (c *call[Tx]) deliver(ctx context.Context, keys []string) error {
 }
 
 // deliverOperation claims and sends entries of one operation, until its breaker is open.
-func (c *call[Tx]) deliverOperation(ctx context.Context, operation string, keys []string) error {
-	for len(keys) > 0 && ctx.Err() == nil {
-		want := min(len(keys), c.inFlight, keyBatch)
-		if c.rate != nil {
-			want = 1
-		}
-		n := c.limit.Claims(ctx, want)
+func (c *call[Tx]) deliverOperation(ctx context.Context, operation string, entries []ledger.Entry) error {
+	for len(entries) > 0 && ctx.Err() == nil {
+		n := c.limit.Claims(ctx, c.batchOf(entries))
 		if n == 0 {
 			return nil
 		}
@@ -94,20 +93,50 @@ func (c *call[Tx]) deliverOperation(ctx context.Context, operation string, keys 
 		}
 		if c.rate != nil {
 			if err := c.askLimiter(ctx); err != nil {
-				c.limit.EndClaims(pass.N)
-				c.breakers.GiveBack(pass, pass.N)
+				c.giveBack(pass, pass.N)
 				return err
 			}
 		}
-		if _, err := c.claim(ctx, pass, ledger.Claim{Keys: keys[:pass.N]}); err != nil {
+		if err := c.claimKeys(ctx, pass, entries[:pass.N]); err != nil {
 			return err
 		}
-		keys = keys[pass.N:]
+		entries = entries[pass.N:]
 		if pass.Probe() {
 			c.sends.Wait()
 		}
 	}
 	return nil
+}
+
+// batchOf returns how many of the entries one claim takes.
+func (c *call[Tx]) batchOf(entries []ledger.Entry) int {
+	most := min(len(entries), c.inFlight, keyBatch)
+	if c.rate != nil {
+		most = 1
+	}
+	size := entries[0].Size
+	for n := 1; n < most; n++ {
+		if size += entries[n].Size; size > limit.ClaimBodies {
+			return n
+		}
+	}
+	return most
+}
+
+// claimKeys claims entries by their keys, when there is room for their bodies.
+func (c *call[Tx]) claimKeys(ctx context.Context, pass breaker.Pass, entries []ledger.Entry) error {
+	var keys []string
+	size := int64(0)
+	for _, e := range entries {
+		keys, size = append(keys, e.Key), size+e.Size
+	}
+	taken := c.limit.Bodies(ctx, size)
+	if taken == 0 {
+		c.giveBack(pass, pass.N)
+		return nil
+	}
+	_, err := c.claim(ctx, pass, taken, ledger.Claim{Keys: keys})
+	return err
 }
 
 // find returns the entries with these keys.

@@ -1,7 +1,8 @@
 // Package outbox makes sends of package messaging durable. A program changes its data and
 // records the requests to send in one database transaction. A recorded request is called
 // an entry. Workers on one or more machines then send the entries, even after a crash.
-// Each entry is carried out at most once, and none is ever silently lost.
+// Each entry is carried out at most once, unless you allow a second time by [Outbox.Resend] or
+// by Repeatable of its [Item], and none is ever silently lost.
 //
 //	store, err := sqlite.New(ctx, db) // your own *sql.DB
 //	…
@@ -25,17 +26,21 @@
 // and durable. The process then holds a lease on the entry: it has the time of
 // [WithSendTimeout] to send the request, plus 15 s to record the outcome. If the lease
 // ends before an outcome is recorded, the entry becomes [Unclear]. An unclear entry is not
-// sent again until someone calls [Outbox.Resend]. [Outbox.Dismiss] gives the entry up.
+// sent again until someone calls [Outbox.Resend]. [Outbox.Dismiss] gives the entry up. An entry
+// that is Repeatable is sent again by itself, and becomes unclear after five unknown outcomes.
 //
 //	state      was it carried out?  is it sent again?
-//	pending    no                   when it is due, but not after NotAfter
+//	pending    no *                 when it is due, but not after NotAfter
 //	sending    maybe                no; without an outcome, it becomes unclear
-//	accepted   once                 no
-//	rejected   no                   after Resend
+//	accepted   once **              no
+//	rejected   no *                 after Resend
 //	unclear    maybe                after Resend, at your risk
-//	dismissed  no or maybe          no
+//	dismissed  no *                 no
 //
-// After Resend of an unclear entry, the second column covers only the new send.
+//	*   maybe, if it was ever unclear, or repeated after an unknown outcome
+//	**  at least once in that case
+//
+// The Delivery of an entry is unknown where the second column says maybe.
 //
 // A key is sent at most once as long as its entry is kept; see [WithKeepSettled]. The
 // guarantee does not hold if the database loses commits. That can happen after a restore

@@ -33,9 +33,16 @@ type Item struct {
 	// Resend does not send it again. NotAfter must be after NotBefore. If it is in the past,
 	// the entry is added, and then rejected.
 	NotAfter time.Time
-	// Urgent makes Run and DeliverDue send the request before those that are not urgent, of
-	// any operation. One request in eight goes to the others, so that they never stand still.
-	Urgent bool
+	// Priority is the order in which Run and DeliverDue send requests that are due, of any
+	// operation. One request in eight goes to those with a lower priority, so that they never
+	// stand still. An entry that the service has denied counts as [Low] until it is resent.
+	Priority Priority
+	// Repeatable means that a second send of the request is better than none, as after
+	// [messaging.WithRepeatableSend]: for a password reset, never for a newsletter. After an
+	// unknown outcome, or if its process died, the entry is sent again, at growing intervals, so
+	// the request is carried out at least once. After five unknown outcomes, the entry becomes
+	// [Unclear] like any other.
+	Repeatable bool
 }
 
 // Enqueue adds a request under a key, in its own transaction. Once Enqueue has returned
@@ -43,8 +50,8 @@ type Item struct {
 // may not exist, and it is safe to enqueue the request again.
 //
 // If the key already exists with the same request, Enqueue changes nothing and returns
-// the existing entry with Present set, in any state. NotBefore, NotAfter and Urgent are not
-// compared. If the key exists with a different request, the error is [ErrKeyConflict].
+// the existing entry with Present set, in any state. NotBefore, NotAfter, Priority and
+// Repeatable are not compared; the first ones stay. If the key exists with a different request, the error is [ErrKeyConflict].
 //
 // The guards of the client see the request when it is sent, not when it is enqueued.
 func (o *Outbox[Tx]) Enqueue(ctx context.Context, item Item) (Entry, error) {
@@ -132,12 +139,12 @@ func (o *Outbox[Tx]) EnqueueAllTx(ctx context.Context, tx Tx, items ...Item) ([]
 	return all, nil
 }
 
-// takeBack deletes entries that the same transaction has added.
+// takeBack deletes entries that the same transaction has added, even if ctx has ended.
 func (o *Outbox[Tx]) takeBack(ctx context.Context, tx Tx, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := o.ledger.RemoveTx(ctx, tx, ids); err != nil {
+	if err := o.ledger.RemoveTx(context.WithoutCancel(ctx), tx, ids); err != nil {
 		return fmt.Errorf("outbox: take back %d entries; roll the transaction back: %w", len(ids), err)
 	}
 	return nil
@@ -195,36 +202,41 @@ func batchError(batch []ledger.NewEntry, err error) error {
 	return fmt.Errorf("outbox: enqueue %d entries, the first of which is %q: %w", len(batch), batch[0].Key, err)
 }
 
+// Enqueued is what EnqueueAll did.
+type Enqueued struct {
+	// Added counts the entries that were added, and Present the items whose entries were
+	// present.
+	Added, Present int
+}
+
 // EnqueueAll adds the items of a sequence in batches of up to 1000 items and 4 MiB; a
-// larger item is a batch by itself. Each batch is a transaction. EnqueueAll returns how many
-// entries it added and how many were present. It is safe to call again with the same items:
-// those that were added before are present.
+// larger item is a batch by itself. Each batch is a transaction. EnqueueAll counts what it
+// added, even if it returns an error. It is safe to call again with the same items: those that
+// were added before are present.
 //
 // It stops at the first error that the sequence yields and at the first invalid item,
 // whose key the error contains. The items before it are added and counted, and no further
 // items are read. An [ErrKeyConflict] is found only when a batch is added, so the other
 // items of that batch are added and counted as well.
-func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error]) (added, present int, err error) {
+func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error]) (all Enqueued, err error) {
 	if seq == nil {
-		return 0, 0, errors.New("outbox: enqueue: seq must not be nil")
+		return all, errors.New("outbox: enqueue: seq must not be nil")
 	}
 	for batch, ended := range o.batches(ctx, seq) {
-		a, p, err := o.addBatch(ctx, batch)
-		added, present = added+a, present+p
-		if err = errors.Join(err, ended); err != nil {
-			return added, present, err
+		if err := errors.Join(o.addBatch(ctx, batch, &all), ended); err != nil {
+			return all, err
 		}
 	}
-	return added, present, nil
+	return all, nil
 }
 
-func (o *Outbox[Tx]) addBatch(ctx context.Context, batch []ledger.NewEntry) (added, present int, err error) {
+func (o *Outbox[Tx]) addBatch(ctx context.Context, batch []ledger.NewEntry, all *Enqueued) error {
 	if len(batch) == 0 {
-		return 0, 0, nil
+		return nil
 	}
 	inserted, err := o.ledger.Insert(ctx, batch)
 	if err != nil {
-		return 0, 0, batchError(batch, err)
+		return batchError(batch, err)
 	}
 	o.wake()
 	for i, in := range inserted {
@@ -232,12 +244,12 @@ func (o *Outbox[Tx]) addBatch(ctx context.Context, batch []ledger.NewEntry) (add
 		case conflict != nil:
 			err = cmp.Or(err, conflict)
 		case in.Present:
-			present++
+			all.Present++
 		default:
-			added++
+			all.Added++
 		}
 	}
-	return added, present, err
+	return err
 }
 
 // enqueued returns the entry that was added or found, unless it has a different request.
@@ -250,8 +262,8 @@ func enqueued(entry ledger.NewEntry, inserted ledger.Inserted) (Entry, error) {
 	return e, nil
 }
 
-// newEntry checks the arguments of Enqueue and returns the entry to add.
-func (o *Outbox[Tx]) newEntry(ctx context.Context, item Item) (ledger.NewEntry, error) {
+// plainEntry checks an item and returns its entry, with the body in plain text.
+func (o *Outbox[Tx]) plainEntry(ctx context.Context, item Item) (ledger.NewEntry, error) {
 	if ctx.Err() != nil {
 		return ledger.NewEntry{}, context.Cause(ctx)
 	}
@@ -261,20 +273,30 @@ func (o *Outbox[Tx]) newEntry(ctx context.Context, item Item) (ledger.NewEntry, 
 	if problem := item.timeProblem(); problem != "" {
 		return ledger.NewEntry{}, errors.New(problem)
 	}
+	if item.Priority < Low || item.Priority > High {
+		return ledger.NewEntry{}, errors.New("Priority must be Low, Normal or High")
+	}
 	body, err := bodyOf(item.Prepared)
 	if err != nil {
 		return ledger.NewEntry{}, err
 	}
 	entry := ledger.NewEntry{Key: item.Key, Operation: item.Prepared.Operation(), Body: body, NotBefore: item.NotBefore,
-		NotAfter: item.NotAfter, Urgent: item.Urgent}
+		NotAfter: item.NotAfter, Priority: item.Priority.lane(), Repeatable: item.Repeatable}
 	entry.Digest = ledger.Digest(o.ledger.DigestKey(), entry.Operation, entry.Body)
-	if o.sealer != nil {
-		sealed, err := o.sealer.Seal(ctx, entry.Body)
-		if err != nil {
-			return ledger.NewEntry{}, fmt.Errorf("seal: %w", err)
-		}
-		entry.Body, entry.Sealed = sealed, true
+	return entry, nil
+}
+
+// newEntry checks an item and returns the entry to add.
+func (o *Outbox[Tx]) newEntry(ctx context.Context, item Item) (ledger.NewEntry, error) {
+	entry, err := o.plainEntry(ctx, item)
+	if err != nil || o.sealer == nil {
+		return entry, err
 	}
+	body, err := o.sealer.Seal(ctx, entry.Key, entry.Body)
+	if err != nil {
+		return ledger.NewEntry{}, fmt.Errorf("seal: %w", err)
+	}
+	entry.Body, entry.Sealed = body, true
 	return entry, nil
 }
 

@@ -3,6 +3,8 @@ package outbox_test
 import (
 	"bytes"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -136,6 +138,7 @@ func TestEnqueueNamesWhatIsInvalid(t *testing.T) {
 			{"a zero request", t.Context(), outbox.Item{Key: "order", Prepared: new(messaging.Prepared)}, "Prepared is zero; use a Prepare method"},
 			{"a late NotBefore", t.Context(), outbox.Item{Key: "order", Prepared: valid, NotBefore: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
 				"NotBefore must not be after the year 9999"},
+			{"an unknown priority", t.Context(), outbox.Item{Key: "order", Prepared: valid, Priority: 2}, "Priority must be Low, Normal or High"},
 			{"a context that is done", done, outbox.Item{Key: "order", Prepared: valid}, "context canceled"},
 		} {
 			t.Run(test.name, func(t *testing.T) {
@@ -164,7 +167,8 @@ func TestEnqueueNeverStoresARequestOfDo(t *testing.T) {
 			"a name and another method":    {Operation: send.Name, Method: http.MethodPut, Path: send.Path, Body: later},
 			"a name and no body":           {Operation: send.Name, Method: send.Method, Path: send.Path},
 			"a name and a body of no kind": {Operation: send.Name, Method: send.Method, Path: send.Path, Body: []int{1}},
-			"everything and a query":       {Operation: send.Name, Method: send.Method, Path: send.Path, Body: body, Query: url.Values{"dry": {"1"}}},
+			"everything and a query": {Operation: send.Name, Method: send.Method, Path: send.Path, Body: body,
+				Query: url.Values{"dry": {"1"}}},
 		} {
 			_, err := client.Do(t.Context(), request)
 			require.ErrorIs(t, err, errBroken)
@@ -239,22 +243,24 @@ func TestEnqueueAllAddsWhatCameBeforeAnError(t *testing.T) {
 				}
 			}
 		}
-		added, present, err := o.EnqueueAll(t.Context(), withSeventh(outbox.Item{}, errBroken))
+		all, err := o.EnqueueAll(t.Context(), withSeventh(outbox.Item{}, errBroken))
 		require.ErrorIs(t, err, errBroken)
-		assert.Equal(t, []int{5, 1, 6}, []int{added, present, pulled})
+		assert.Equal(t, outbox.Enqueued{Added: 5, Present: 1}, all)
+		assert.Equal(t, 6, pulled)
 
-		added, present, err = o.EnqueueAll(t.Context(), withSeventh(outbox.Item{Key: "no request"}, nil))
+		all, err = o.EnqueueAll(t.Context(), withSeventh(outbox.Item{Key: "no request"}, nil))
 		require.EqualError(t, err, `outbox: enqueue entry "no request": Prepared must not be nil; use a Prepare method`)
-		assert.Equal(t, []int{0, 6, 6}, []int{added, present, pulled})
+		assert.Equal(t, outbox.Enqueued{Present: 6}, all)
+		assert.Equal(t, 6, pulled)
 
-		added, present, err = o.EnqueueAll(t.Context(), withSeventh(outbox.Item{Key: "order-00002", Prepared: request(t, "another")}, nil))
+		all, err = o.EnqueueAll(t.Context(), withSeventh(outbox.Item{Key: "order-00002", Prepared: request(t, "another")}, nil))
 		require.ErrorIs(t, err, outbox.ErrKeyConflict)
 		require.ErrorContains(t, err, `"order-00002"`)
-		assert.Equal(t, []int{3, 6}, []int{added, present})
+		assert.Equal(t, outbox.Enqueued{Added: 3, Present: 6}, all)
 
-		added, present, err = o.EnqueueAll(t.Context(), items(t, []string{"twice", "twice"}))
+		all, err = o.EnqueueAll(t.Context(), items(t, []string{"twice", "twice"}))
 		require.NoError(t, err)
-		assert.Equal(t, []int{1, 1}, []int{added, present}, "a key twice in a batch counts as present")
+		assert.Equal(t, outbox.Enqueued{Added: 1, Present: 1}, all, "a key twice in a batch counts as present")
 		assert.Equal(t, []string{"order-00001", "order-00000", "order-00002"}, listed(t, o, outbox.Filter{Limit: 3}), "ids are in order")
 	})
 }
@@ -264,7 +270,7 @@ type reversed struct {
 	beforeOpen func() error // nil does nothing
 }
 
-func (r reversed) Seal(_ context.Context, body []byte) ([]byte, error) {
+func (r reversed) Seal(_ context.Context, entryKey string, body []byte) ([]byte, error) {
 	sealed := bytes.Clone(body)
 	for i, b := range body {
 		sealed[len(sealed)-1-i] = b ^ 0xff
@@ -272,13 +278,42 @@ func (r reversed) Seal(_ context.Context, body []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-func (r reversed) Open(ctx context.Context, sealed []byte) ([]byte, error) {
+func (r reversed) Open(ctx context.Context, entryKey string, sealed []byte) ([]byte, error) {
 	if r.beforeOpen != nil {
 		if err := r.beforeOpen(); err != nil {
 			return nil, err
 		}
 	}
-	return r.Seal(ctx, sealed)
+	return r.Seal(ctx, entryKey, sealed)
+}
+
+// aead is a Sealer that binds the key of the entry to its body.
+type aead struct{ cipher.AEAD }
+
+func (a aead) Seal(_ context.Context, entryKey string, body []byte) ([]byte, error) {
+	return a.AEAD.Seal(nil, make([]byte, a.NonceSize()), body, []byte(entryKey)), nil // a test needs no random nonce
+}
+
+func (a aead) Open(_ context.Context, entryKey string, sealed []byte) ([]byte, error) {
+	return a.AEAD.Open(nil, make([]byte, a.NonceSize()), sealed, []byte(entryKey))
+}
+
+func TestASealedBodyThatWasCopiedIntoAnotherRowIsNotSent(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		block, err := aes.NewCipher(make([]byte, 16))
+		require.NoError(t, err)
+		gcm, err := cipher.NewGCM(block)
+		require.NoError(t, err)
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(aead{gcm}))
+		enqueue(t, o, "ada", "grace")
+		db.exec(t, `UPDATE outbox_entry SET body = (SELECT body FROM outbox_entry WHERE key = 'ada') WHERE key = 'grace'`)
+		delivered := deliver(t, o, "ada", "grace")
+		assert.Equal(t, []any{1, []string{"grace"}}, []any{delivered.Accepted, delivered.Later})
+		_, err = o.Prepared(t.Context(), "grace")
+		require.ErrorContains(t, err, "open sealed request")
+		assert.Equal(t, 1, service.carriedOut("ada"))
+	})
 }
 
 func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
@@ -300,11 +335,12 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 			"an outbox without the Sealer does not reject what it cannot open")
 		assert.Equal(t, map[string]string{triggerEvent: "the request is sealed; set WithSealer"}, countsOf(t, without).Breakers)
 
+		db.shift(t, -time.Hour, "not_before") // the wait after an attempt
 		broken := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{func() error { return errBroken }}))
 		assert.Equal(t, []string{"order"}, deliver(t, broken, "order").Later)
 		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, countsOf(t, broken).Breakers)
 
-		time.Sleep(20 * time.Millisecond) // the wait after an attempt
+		db.shift(t, -time.Hour, "not_before")
 		assert.Equal(t, outbox.Delivered{Accepted: 1}, deliver(t, o, "order"))
 		assert.Equal(t, 1, service.carriedOut("order"))
 	})

@@ -20,11 +20,13 @@ const (
 	Pending State = "pending"
 	// Sending means that a process has claimed the entry and may be sending its request.
 	Sending State = "sending"
-	// Accepted means that the request was carried out, once.
+	// Accepted means that the request was carried out: once, or at least once if the entry is
+	// Repeatable or was resent while it was unclear.
 	Accepted State = "accepted"
 	// Rejected means that the service or a guard of the client rejected the request, or
-	// that its NotAfter passed. It was not carried out, and is sent again only after Resend,
-	// which leaves an entry whose NotAfter passed as it is.
+	// that its NotAfter passed. The last send did not carry it out; its Delivery is unknown if
+	// an earlier one may have. It is sent again only after Resend, which leaves an entry whose
+	// NotAfter passed as it is.
 	Rejected State = "rejected"
 	// Unclear means that the request may have been carried out. It stays unclear until
 	// someone calls Resend or Dismiss.
@@ -53,8 +55,10 @@ type Entry struct {
 	State     State
 	// Attempts is how often a process has claimed the entry in order to send it.
 	Attempts int
-	// Delivery is the delivery of the last attempt, or DeliveryNotSent if there was none.
-	// It stays DeliveryUnknown while an unclear entry that was resent is pending.
+	// Delivery is what is known of all sends of the entry. It is that of the last attempt, or
+	// DeliveryNotSent if there was none. It is DeliveryUnknown as long as an earlier attempt may
+	// have carried the request out: of an entry that is sending or unclear, and of one that left
+	// this state without an outcome, until it is accepted.
 	Delivery messaging.Delivery
 	// Error describes why the last attempt failed. It can quote the response of the
 	// service, and personal data with it.
@@ -68,17 +72,20 @@ type Entry struct {
 	SettledAt time.Time
 	// NotAfter is the time given to Enqueue, or zero.
 	NotAfter time.Time
-	Urgent   bool
+	Priority Priority
+	// Repeatable is that of the item which added the entry.
+	Repeatable bool
 	// Present is true if Enqueue found an existing entry.
 	Present bool
 }
 
 func entryOf(e ledger.Entry) Entry {
-	if e.State == ledger.Sending || e.State == ledger.Unclear {
+	if e.State == ledger.Sending || e.State == ledger.Unclear || e.Doubts > 0 && e.State != ledger.Accepted {
 		e.Delivery = messaging.DeliveryUnknown
 	}
 	return Entry{ID: e.ID, Key: e.Key, Operation: e.Operation, State: stateOf(e.State), Attempts: e.Attempts, Delivery: e.Delivery,
-		Error: e.Error, EnqueuedAt: e.EnqueuedAt, NotBefore: e.NotBefore, SettledAt: e.SettledAt, NotAfter: e.NotAfter, Urgent: e.Urgent}
+		Error: e.Error, EnqueuedAt: e.EnqueuedAt, NotBefore: e.NotBefore, SettledAt: e.SettledAt, NotAfter: e.NotAfter,
+		Priority: priorityOf(e.Priority), Repeatable: e.Repeatable}
 }
 
 // LogValue returns the entry without Error, which can contain personal data.

@@ -3,6 +3,8 @@ package outbox
 import (
 	"context"
 	"time"
+
+	"github.com/messaging-go/messaging/outbox/internal/limit"
 )
 
 // Fast shortens the durations that are not configurable.
@@ -15,6 +17,7 @@ func Fast() Option {
 		c.timing.firstWait = 10 * time.Millisecond
 		c.timing.longestWait = 50 * time.Millisecond
 		c.timing.deniedWait = 100 * time.Millisecond
+		c.timing.duePatience = 0
 		c.timing.stopGrace = 500 * time.Millisecond
 		c.timing.breaker.First = 20 * time.Millisecond
 		c.timing.breaker.Longest = 100 * time.Millisecond
@@ -38,8 +41,18 @@ func WithBreaker(first, longest time.Duration) Option {
 	}
 }
 
-// HoldBodies takes room for bodies for good, as those of entries that are being sent do.
-func (o *Outbox[Tx]) HoldBodies(bytes int64) {
-	taken, _, _ := o.limit.Bodies(context.Background())
+// WithWaits sets the waits of an entry that was not sent, or whose outcome is unknown.
+func WithWaits(first, longest time.Duration) Option {
+	return func(c *config) error {
+		c.timing.firstWait, c.timing.longestWait = first, longest
+		return nil
+	}
+}
+
+// HoldBodies takes room for bodies until release is called, as those of entries that are being
+// sent do.
+func (o *Outbox[Tx]) HoldBodies(bytes int64) (release func()) {
+	taken := o.limit.Bodies(context.Background(), limit.MaxBodies)
 	o.limit.EndBodies(taken - bytes)
+	return func() { o.limit.EndBodies(bytes) }
 }

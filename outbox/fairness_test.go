@@ -56,12 +56,16 @@ func TestUnclaimMakesTheEntriesOfItsTokenWhatTheyWere(t *testing.T) {
 }
 
 func TestALockedEntryStopsNoOthers(t *testing.T) {
-	for name, urgent := range map[string]bool{"an urgent one": true, "an old one": false} {
+	for name, locked := range map[string]outbox.Priority{"a high one": outbox.High, "an old one": outbox.Low} {
 		t.Run(name, func(t *testing.T) {
 			db := openPgx(t)
 			o := db.new(t, newService().client(t), outbox.Fast())
 			for _, key := range append([]string{"locked"}, keysOf(60)...) {
-				add(t, o, outbox.Item{Key: key, Urgent: (key == "locked") == urgent})
+				priority := -locked
+				if key == "locked" {
+					priority = locked
+				}
+				add(t, o, outbox.Item{Key: key, Priority: priority})
 			}
 			require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
 				_, err := tx.dismiss("locked")
@@ -103,19 +107,61 @@ func TestDeniedEntriesGetAnEighthOfTheClaims(t *testing.T) {
 
 func TestASealerThatIsDownMakesNoStorm(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithSealer(reversed{func() error { return errBroken }}))
-		_, _, err := o.EnqueueAll(t.Context(), items(t, keysOf(200)))
+		var opened atomic.Int32
+		down := func() error {
+			opened.Add(1)
+			return errBroken
+		}
+		o := db.new(t, newService().client(t), outbox.WithSealer(reversed{down}))
+		_, err := o.EnqueueAll(t.Context(), items(t, keysOf(200)))
 		require.NoError(t, err)
+		began := time.Now()
 		stop := run(t, o)
-		time.Sleep(500 * time.Millisecond) // with a probe at most every 20 ms
+		time.Sleep(2 * time.Second)
 		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, countsOf(t, o).Breakers)
 		stop()
-		claims := 0
-		for _, e := range listAll(t, o) {
-			claims += e.Attempts
-		}
-		assert.LessOrEqual(t, claims, 50)
+		assert.LessOrEqual(t, int(opened.Load()), 10+int(time.Since(began)/(100*time.Millisecond)))
 	})
+}
+
+// unopened is a Sealer that cannot open the bodies of some entries.
+type unopened struct{ reversed }
+
+func (u unopened) Open(ctx context.Context, entryKey string, sealed []byte) ([]byte, error) {
+	if strings.HasPrefix(entryKey, "unopened") {
+		return nil, errBroken
+	}
+	return u.reversed.Open(ctx, entryKey, sealed)
+}
+
+func TestEntriesThatCannotBeOpenedAreAskedOnceAndStopNoOthers(t *testing.T) {
+	for name, work := range map[string]func(*testing.T, box){
+		"Run": func(t *testing.T, o box) { run(t, o) },
+		"DeliverDue": func(t *testing.T, o box) {
+			assert.Equal(t, 30, deliverDue(t, o, 100).Accepted, "in one run of cron")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBothDatabases(t, func(t *testing.T, db *database) {
+				o := db.new(t, newService().client(t), outbox.WithSealer(unopened{})) // with the waits of production
+				bad := keysOf(10)
+				for i := range bad {
+					bad[i] = "unopened " + bad[i]
+				}
+				enqueue(t, o, bad...)
+				enqueue(t, o, keysOf(30)...)
+				began := time.Now()
+				work(t, o)
+				eventuallyAccepted(t, o, 30)
+				most := 1 + int(time.Since(began)/(20*time.Second))
+				for _, key := range bad {
+					entry := entryOf(t, o, key)
+					assert.LessOrEqual(t, entry.Attempts, most, key)
+					assert.Greater(t, entry.NotBefore.Sub(entry.EnqueuedAt), 15*time.Second, "the breaker does not shorten its wait")
+				}
+			})
+		})
+	}
 }
 
 func TestAPanicOfAGuardConcernsItsEntryAlone(t *testing.T) {
@@ -198,25 +244,5 @@ func TestRunLooksFromItsLastClaimAndEachSecondFromTheStart(t *testing.T) {
 		further := slices.IndexFunc(looks, ledger.Position{}.Before)
 		return further >= 0 && slices.Contains(looks[further:], ledger.Position{})
 	})
-	stop()
-}
-
-func TestAPurgeThatNeverEndsDelaysNothing(t *testing.T) {
-	o, w := openWatched(t, newService().client(t))
-	var purges atomic.Int32
-	w.set(faults{purge: func(limit int) int {
-		purges.Add(1)
-		time.Sleep(time.Millisecond)
-		return limit
-	}})
-	enqueue(t, o, "a", "b")
-	deliver(t, o, "a")
-	deliverDue(t, o, 1)
-	assert.Zero(t, purges.Load(), "only Run purges")
-	require.NoError(t, o.PauseAll(t.Context()))
-	stop := run(t, o)
-	eventually(t, func() bool { return purges.Load() > 0 })
-	add(t, o, outbox.Item{Key: "over", NotAfter: time.Now().Add(time.Millisecond)})
-	eventuallyIs(t, o, "over", outbox.Rejected)
 	stop()
 }

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 // box is an Outbox without the type of its transactions.
 type box interface {
 	Enqueue(context.Context, outbox.Item) (outbox.Entry, error)
-	EnqueueAll(context.Context, iter.Seq2[outbox.Item, error]) (int, int, error)
+	EnqueueAll(context.Context, iter.Seq2[outbox.Item, error]) (outbox.Enqueued, error)
 	Run(context.Context) error
 	Deliver(context.Context, ...string) (outbox.Delivered, error)
 	Get(context.Context, string) (outbox.Entry, error)
@@ -60,8 +60,9 @@ type box interface {
 	PauseAll(context.Context) error
 	ResumeAll(context.Context) error
 	Quarantine(context.Context) (int, error)
+	Present(context.Context, ...outbox.Item) ([]outbox.Presence, error)
 	Prepared(context.Context, string) (*messaging.Prepared, error)
-	HoldBodies(bytes int64)
+	HoldBodies(bytes int64) (release func())
 }
 
 // inTx are the methods of an Outbox in one transaction.
@@ -82,6 +83,7 @@ type database struct {
 	exec   func(t testing.TB, statement string)
 	// ledger is the ledger of a store. Tests use it to act as a process that crashes.
 	ledger ledger.Ledger
+	doubts map[string]int // of entries, as of their last claim by claim
 	// watched, unless it is nil, is what new outboxes have between them and the ledger.
 	watched  *watched
 	isSQLite bool
@@ -129,11 +131,11 @@ func newBox[Tx any](t testing.TB, store outbox.Store[Tx], client *messaging.Clie
 // in a transaction of the program.
 func databaseOf[Tx any](t testing.TB, open func(testing.TB) outbox.Store[Tx],
 	transact func(testing.TB, func(Tx) error) error, exec func(testing.TB, string)) *database {
-	db := &database{exec: exec, ledger: open(t).Ledger()}
+	db := &database{exec: exec, doubts: make(map[string]int), ledger: ledger.Open(open(t).Ledger())}
 	db.new = func(t testing.TB, client *messaging.Client, opts ...outbox.Option) box {
 		store := open(t)
 		if db.watched != nil {
-			store = watchedStore[Tx]{db.watched, store.Ledger()}
+			store = watchedStore[Tx]{db.watched, ledger.Open(store.Ledger())}
 		}
 		return newBox(t, store, client, opts...)
 	}
@@ -294,6 +296,9 @@ func (db *database) claim(t testing.TB, keys ...string) ledger.Token {
 		Limit: len(keys), Look: triggers, Keys: keys, MaxBytes: 1 << 20})
 	require.NoError(t, err)
 	require.Len(t, claimed, len(keys))
+	for _, e := range claimed {
+		db.doubts[e.Key] = e.Doubts
+	}
 	return token
 }
 

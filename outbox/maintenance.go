@@ -10,21 +10,24 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// alarms are about the statements that Run and DeliverDue repeat.
-type alarms struct{ look, claim, sweep, purge *alarm.Alarm }
+// alarms are about what Run and DeliverDue repeat.
+type alarms struct{ look, claim, limiter, sweep, purge *alarm.Alarm }
 
 func newAlarms(logger *slog.Logger) alarms {
 	return alarms{look: alarm.New(logger, "look for entries"), claim: alarm.New(logger, "claim entries"),
-		sweep: alarm.New(logger, "look for entries that were left behind or whose time is over"),
-		purge: alarm.New(logger, "delete old entries")}
+		limiter: alarm.New(logger, "ask the limiter"),
+		sweep:   alarm.New(logger, "look for entries that were left behind or whose time is over"),
+		purge:   alarm.New(logger, "delete old entries")}
 }
 
 const (
 	// maintenanceBatch is the largest number of entries that one statement sweeps or
 	// purges. It is small, because SQLite has one lock for all that writes.
 	maintenanceBatch = 200
-	// purgeTime limits a purge. What is left is deleted after the next sweep.
-	purgeTime = time.Second
+	// purgeTime limits a purge of Run, which goes on after the next sweep, and of DeliverDue;
+	// deliverPurgeTime limits that of Deliver.
+	purgeTime        = time.Second
+	deliverPurgeTime = 100 * time.Millisecond
 )
 
 // maintain sweeps and purges until ctx ends. The purge comes last, so that it delays nothing.
@@ -34,7 +37,7 @@ func (c *call[Tx]) maintain(ctx context.Context) {
 	var purged time.Time
 	for {
 		c.maintainNow(ctx)
-		if time.Since(purged) >= c.timing.purgeEvery && c.purge(ctx) {
+		if time.Since(purged) >= c.timing.purgeEvery && c.purge(ctx, purgeTime) {
 			purged = time.Now()
 		}
 		select {
@@ -60,14 +63,19 @@ func (c *call[Tx]) maintainNow(ctx context.Context) {
 	}
 }
 
-// sweep makes entries unclear whose process did not report an outcome within the lease.
+// sweep makes entries unclear, or repeatable ones pending, whose process did not report an
+// outcome within the lease.
 func (o *Outbox[Tx]) sweep(ctx context.Context) error {
+	repeat := ledger.Repeat{Doubts: maxDoubts, First: o.timing.firstWait, Longest: o.timing.longestWait}
 	return inBatches(ctx, func(ctx context.Context) (int, error) {
-		n, err := o.ledger.Sweep(ctx, maintenanceBatch)
-		if n > 0 {
-			o.logger.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", n)
+		swept, err := o.ledger.Sweep(ctx, maintenanceBatch, repeat)
+		if swept.Unclear > 0 {
+			o.logger.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", swept.Unclear)
 		}
-		return n, err
+		if swept.Pending > 0 {
+			o.logger.Warn("outbox: entries are sent again because their process did not report an outcome in time", "entries", swept.Pending)
+		}
+		return swept.Unclear + swept.Pending, err
 	})
 }
 
@@ -92,16 +100,27 @@ func inBatches(ctx context.Context, do func(context.Context) (int, error)) error
 	}
 }
 
+// purgeNow purges, if that is due, when the entries of Deliver or DeliverDue are sent.
+func (c *call[Tx]) purgeNow(ctx context.Context, limit time.Duration) {
+	c.sends.Wait()
+	now, purged := time.Now(), c.purged.Load()
+	recently := purged != nil && now.Sub(*purged) < c.timing.purgeEvery
+	if ctx.Err() == nil && !recently && c.purged.CompareAndSwap(purged, &now) {
+		c.purge(ctx, limit)
+	}
+}
+
 // purge removes the remains of erased bodies, and deletes old entries. It returns false if
 // it has to go on.
-func (o *Outbox[Tx]) purge(ctx context.Context) bool {
-	end := time.Now().Add(purgeTime)
-	err := o.ledger.Tidy(ctx)
-	for n := maintenanceBatch; err == nil && o.keepSettled > 0 && n == maintenanceBatch; {
-		if time.Now().After(end) || ctx.Err() != nil {
+func (o *Outbox[Tx]) purge(ctx context.Context, limit time.Duration) bool {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := o.ledger.Tidy(limited)
+	for n := maintenanceBatch; err == nil && o.keepSettled > 0 && n >= maintenanceBatch; {
+		if limited.Err() != nil {
 			return false
 		}
-		n, err = withTimeout(ctx, func(ctx context.Context) (int, error) { return o.ledger.Purge(ctx, o.keepSettled, maintenanceBatch) })
+		n, err = o.ledger.Purge(limited, o.keepSettled, maintenanceBatch)
 	}
 	switch {
 	case err == nil:

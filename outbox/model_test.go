@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
@@ -53,17 +54,37 @@ type model struct {
 
 // modelEntry is what is known of an entry.
 type modelEntry struct {
-	state    outbox.State
-	body     string
-	erased   bool
-	attempts int
-	token    ledger.Token
-	over     bool // the lease of a sending entry
-	guarded  bool // an unclear entry, because its process may be alive
-	future   bool // NotBefore
-	carried  int  // by the service, or by a process that crashed later
-	sent     int  // to the service
-	resent   bool
+	state      outbox.State
+	body       string
+	repeatable bool
+	erased     bool
+	attempts   int
+	doubts     int                // about sends of which nobody will know what they did
+	delivery   messaging.Delivery // of the last attempt that has an outcome
+	token      ledger.Token
+	over       bool // the lease of a sending entry
+	guarded    bool // an unclear entry, because its process may be alive
+	future     bool // not due
+	carried    int  // by the service, or by a process that crashed later
+	sent       int  // to the service
+	resent     bool
+}
+
+// unknown is an outcome of which nobody knows whether the request was carried out.
+func (e *modelEntry) unknown() {
+	if e.repeatable && e.doubts < 4 {
+		e.state, e.future, e.doubts = outbox.Pending, true, e.doubts+1
+		return
+	}
+	e.state = outbox.Unclear
+}
+
+// known is what the entry tells about all of its sends.
+func (e *modelEntry) known() messaging.Delivery {
+	if e.state == outbox.Sending || e.state == outbox.Unclear || e.doubts > 0 && e.state != outbox.Accepted {
+		return messaging.DeliveryUnknown
+	}
+	return e.delivery
 }
 
 // crashedSend is a claim whose process has not reported.
@@ -71,12 +92,18 @@ type crashedSend struct {
 	key   string
 	id    int64
 	token ledger.Token
-	state ledger.State // what it would report
+	// What it would report, unless its claim is undone, since nothing was sent.
+	state    ledger.State
+	delivery messaging.Delivery
+	doubts   int
+	undone   bool
 }
 
 // newBox returns an outbox as a new process has it: with a closed breaker, and about to
 // sweep.
-func (m *model) newBox() box { return m.db.new(m.T, m.service.client(m.T), outbox.Fast()) }
+func (m *model) newBox() box {
+	return m.db.new(m.T, m.service.client(m.T), outbox.Fast(), outbox.WithWaits(2*time.Hour, 2*time.Hour))
+}
 
 func (m *model) step() {
 	key := fmt.Sprintf("key-%d", m.random.IntN(modelKeys))
@@ -90,7 +117,7 @@ func (m *model) step() {
 }
 
 // add is the model of enqueuing.
-func (m *model) add(key, body string, future bool) error {
+func (m *model) add(key, body string, future, repeatable bool) error {
 	e, ok := m.entries[key]
 	switch {
 	case ok && e.body == body:
@@ -98,7 +125,8 @@ func (m *model) add(key, body string, future bool) error {
 	case ok:
 		return outbox.ErrKeyConflict
 	}
-	m.entries[key] = &modelEntry{state: outbox.Pending, body: body, future: future}
+	m.entries[key] = &modelEntry{state: outbox.Pending, body: body, future: future, repeatable: repeatable,
+		delivery: messaging.DeliveryNotSent}
 	m.order = append(m.order, key)
 	return nil
 }
@@ -112,13 +140,13 @@ func (m *model) body(key string) string {
 
 func (m *model) enqueue(key string) string {
 	body, future := m.body(key), m.random.IntN(6) == 0
-	item := outbox.Item{Key: key, Prepared: request(m, body)}
+	item := outbox.Item{Key: key, Prepared: request(m, body), Repeatable: m.random.IntN(2) == 0}
 	if future {
 		item.NotBefore = time.Now().Add(time.Hour)
 	}
 	_, present := m.entries[key]
 	got, err := m.box.Enqueue(m.Context(), item)
-	require.ErrorIs(m, err, m.add(key, body, future))
+	require.ErrorIs(m, err, m.add(key, body, future, item.Repeatable))
 	if err == nil {
 		require.Equal(m, present, got.Present)
 	}
@@ -132,7 +160,7 @@ func (m *model) enqueueTx(key string) string {
 		if rollback {
 			return errBroken
 		}
-		require.ErrorIs(m, err, m.add(key, body, false))
+		require.ErrorIs(m, err, m.add(key, body, false, false))
 		return nil
 	})
 	require.Equal(m, rollback, err != nil)
@@ -143,15 +171,21 @@ func (m *model) deliver(key string) string {
 	outcomes := []struct {
 		response response
 		state    outbox.State
-	}{{accept, outbox.Accepted}, {accept, outbox.Accepted}, {reject, outbox.Rejected}, {lose, outbox.Unclear}, {fail, outbox.Unclear},
-		{disconnect, outbox.Pending}, {unauthorize, outbox.Pending}}
+		delivery messaging.Delivery
+	}{{accept, outbox.Accepted, messaging.DeliveryAccepted}, {accept, outbox.Accepted, messaging.DeliveryAccepted},
+		{reject, outbox.Rejected, messaging.DeliveryRejected}, {lose, outbox.Unclear, messaging.DeliveryUnknown},
+		{fail, outbox.Unclear, messaging.DeliveryUnknown}, {disconnect, outbox.Pending, messaging.DeliveryNotSent},
+		{unauthorize, outbox.Pending, messaging.DeliveryRejected}}
 	outcome := outcomes[m.random.IntN(len(outcomes))]
 	m.next = outcome.response
 	m.sweepModel()
 	e, ok := m.entries[key]
 	if ok && e.state == outbox.Pending && !e.future {
-		e.state, e.token = outcome.state, ledger.Token{0xff} // a random one
+		e.state, e.delivery, e.token = outcome.state, outcome.delivery, ledger.Token{0xff} // a random one
 		e.attempts++
+		if e.state == outbox.Unclear {
+			e.unknown()
+		}
 		if outcome.response.lost || outcome.response.status == 200 {
 			e.carried++
 			e.sent++
@@ -194,13 +228,26 @@ func (m *model) crash(key string) string {
 	}
 	e.state, e.token, e.over = outbox.Sending, token, false
 	e.attempts++
-	late := crashedSend{key: key, id: claimed[0].ID, token: token,
-		state: []ledger.State{ledger.Accepted, ledger.Rejected, ledger.Unclear, ledger.Pending}[m.random.IntN(4)]}
-	if late.state == ledger.Accepted {
+	require.Equal(m, e.doubts, claimed[0].Doubts)
+	late := crashedSend{key: key, id: claimed[0].ID, token: token, doubts: e.doubts}
+	switch m.random.IntN(5) {
+	case 0:
+		late.state, late.delivery = ledger.Accepted, messaging.DeliveryAccepted
 		e.carried++
+	case 1:
+		late.state, late.delivery = ledger.Rejected, messaging.DeliveryRejected
+	case 2:
+		late.state = ledger.Unclear
+		if e.repeatable && e.doubts < 4 {
+			late.state, late.doubts = ledger.Pending, e.doubts+1
+		}
+	case 3:
+		late.state, late.delivery = ledger.Pending, messaging.DeliveryNotSent
+	case 4:
+		late.undone = true
 	}
 	m.crashed = append(m.crashed, late)
-	return fmt.Sprintf("crash %s, and would report %d", key, late.state)
+	return fmt.Sprintf("crash %s, and would report %v", key, late)
 }
 
 // reportLate lets a process that seemed to have crashed report its outcome.
@@ -211,26 +258,45 @@ func (m *model) reportLate(string) string {
 	i := m.random.IntN(len(m.crashed))
 	late := m.crashed[i]
 	m.crashed = slices.Delete(m.crashed, i, i+1)
-	applied, _, err := m.db.ledger.Settle(m.Context(), []ledger.Outcome{{ID: late.id, Token: late.token, State: late.state}})
-	require.NoError(m, err)
 	e := m.entries[late.key]
 	mine := e.token == late.token
+	if late.undone {
+		return m.undo(e, mine, late)
+	}
+	applied, _, err := m.db.ledger.Settle(m.Context(), []ledger.Outcome{{ID: late.id, Token: late.token, State: late.state,
+		Delivery: late.delivery, Doubts: late.doubts}})
+	require.NoError(m, err)
 	final := late.state == ledger.Accepted || late.state == ledger.Rejected
 	states := []outbox.State{outbox.Pending, outbox.Sending, outbox.Accepted, outbox.Rejected, outbox.Unclear}
 	want := mine && (e.state == outbox.Sending || e.state == outbox.Unclear || e.state == outbox.Pending && final ||
 		e.state == outbox.Dismissed && late.state == ledger.Accepted)
 	if want {
-		e.state, e.guarded = states[late.state], false
+		e.state, e.delivery, e.doubts, e.guarded, e.future = states[late.state], late.delivery, late.doubts, false, false
 		e.erased = e.state == outbox.Accepted
 	}
 	require.Equal(m, want || mine && e.state == states[late.state], applied[0] == ledger.Applied, "%v", m.log)
 	return fmt.Sprintf("%s reports %d late", late.key, late.state)
 }
 
+// undo undoes a claim of which nothing was sent.
+func (m *model) undo(e *modelEntry, mine bool, late crashedSend) string {
+	want := 0
+	if mine && (e.state == outbox.Sending || e.state == outbox.Unclear || e.state == outbox.Pending) {
+		want = 1
+		e.state, e.doubts, e.token, e.guarded, e.over = outbox.Pending, late.doubts, ledger.Token{}, false, false
+		e.attempts--
+	}
+	n, err := m.db.ledger.Unclaim(m.Context(), late.token)
+	require.NoError(m, err)
+	require.Equal(m, want, n, "%v", m.log)
+	return fmt.Sprintf("undo the claim of %s: %d", late.key, n)
+}
+
 func (m *model) timePasses(string) string {
 	m.db.endLeases(m.T)
+	m.db.shift(m.T, -10*time.Hour, "not_before")
 	for _, e := range m.entries {
-		e.over, e.guarded = e.state == outbox.Sending, false
+		e.over, e.guarded, e.future = e.state == outbox.Sending, false, false
 	}
 	return "time passes"
 }
@@ -238,7 +304,8 @@ func (m *model) timePasses(string) string {
 func (m *model) sweepModel() (n int) {
 	for _, e := range m.entries {
 		if e.state == outbox.Sending && e.over {
-			e.state, e.guarded, e.over = outbox.Unclear, true, false
+			e.unknown()
+			e.guarded, e.over = e.state == outbox.Unclear, false
 			n++
 		}
 	}
@@ -246,10 +313,10 @@ func (m *model) sweepModel() (n int) {
 }
 
 func (m *model) sweep(string) string {
-	swept, err := m.db.ledger.Sweep(m.Context(), 100)
+	swept, err := m.db.ledger.Sweep(m.Context(), 100, repeat)
 	require.NoError(m, err)
-	require.Equal(m, m.sweepModel(), swept)
-	return fmt.Sprintf("sweep %d", swept)
+	require.Equal(m, m.sweepModel(), swept.Unclear+swept.Pending)
+	return fmt.Sprintf("sweep %v", swept)
 }
 
 func (m *model) resend(key string) string {
@@ -259,8 +326,10 @@ func (m *model) resend(key string) string {
 		want = 1
 		if e.state == outbox.Rejected { // no process can report an outcome now
 			e.token = ledger.Token{}
+		} else {
+			e.doubts++
 		}
-		e.state, e.resent, e.future = outbox.Pending, true, false
+		e.state, e.delivery, e.resent, e.future = outbox.Pending, messaging.DeliveryNotSent, true, false
 	}
 	decisions, err := m.box.Resend(m.Context(), key)
 	require.NoError(m, err)
@@ -274,6 +343,9 @@ func (m *model) dismiss(key string) string {
 	want := 0
 	if ok && (e.state == outbox.Pending || e.state == outbox.Rejected || e.state == outbox.Unclear) {
 		want = 1
+		if e.state == outbox.Unclear {
+			e.doubts++
+		}
 		e.state, e.erased, e.guarded = outbox.Dismissed, true, false
 	}
 	decisions, err := m.box.Dismiss(m.Context(), key)
@@ -286,7 +358,7 @@ func (m *model) dismiss(key string) string {
 func (m *model) quarantine(string) string {
 	want := 0
 	for _, e := range m.entries {
-		if e.state == outbox.Pending || e.state == outbox.Sending {
+		if e.state == outbox.Pending || e.state == outbox.Sending || e.state == outbox.Rejected {
 			want++
 			e.guarded = e.state == outbox.Sending
 			e.state, e.token, e.over = outbox.Unclear, ledger.Token{}, false
@@ -321,7 +393,12 @@ func (m *model) compare() {
 			require.Positive(m, e.carried, "%s is accepted and was not carried out, after %v", entry.Key, m.log)
 		}
 		require.Equal(m, e.sent, m.service.carriedOut(e.body), "%s after %v", entry.Key, m.log)
-		if !e.resent {
+		require.Equal(m, e.repeatable, entry.Repeatable)
+		require.Equal(m, e.known(), entry.Delivery, "%s after %v", entry.Key, m.log)
+		if entry.Delivery == messaging.DeliveryNotSent || entry.Delivery == messaging.DeliveryRejected {
+			require.Zero(m, e.carried, "%s was carried out, and says that it was not, after %v", entry.Key, m.log)
+		}
+		if !e.resent && !e.repeatable {
 			require.LessOrEqual(m, e.carried, 1, "%s was carried out twice, after %v", entry.Key, m.log)
 		}
 		p, err := m.box.Prepared(m.Context(), entry.Key)

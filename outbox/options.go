@@ -18,16 +18,19 @@ type Option func(*config) error
 // Sealer encrypts the bodies of requests in the database. It must be safe for concurrent
 // use.
 type Sealer interface {
-	// Seal returns the encrypted form of a body.
-	Seal(ctx context.Context, body []byte) ([]byte, error)
-	// Open returns the body that Seal encrypted. While Open fails, entries stay pending.
-	Open(ctx context.Context, sealed []byte) ([]byte, error)
+	// Seal returns the encrypted form of the body of the entry with this key. Bind the key of
+	// the entry to it, as the associated data of an AEAD: else a sealed body that somebody
+	// copies into another row is sent twice.
+	Seal(ctx context.Context, entryKey string, body []byte) ([]byte, error)
+	// Open returns the body that Seal encrypted for the entry with this key. While Open fails,
+	// entries stay pending.
+	Open(ctx context.Context, entryKey string, sealed []byte) ([]byte, error)
 }
 
 // WithInFlight sets how many requests are sent at the same time, 64 by default and at
 // most 10,000. A crash of the process leaves at most twice as many entries unclear: those
 // that are being sent, those whose outcomes are being recorded, and those that are claimed
-// ahead.
+// ahead. So set it to the rate that you need, times the duration of a request.
 func WithInFlight(n int) Option {
 	return func(c *config) error {
 		if n < 1 || n > 10_000 {
@@ -55,7 +58,7 @@ func WithSendTimeout(limit time.Duration) Option {
 // WithKeepSettled sets how long accepted and dismissed entries are kept, 7 days by
 // default. An entry prevents a second send with its key for as long as it is kept. If
 // keep is 0 or negative, these entries are never deleted. Rejected and unclear entries
-// are always kept.
+// are always kept. Run, DeliverDue and Deliver delete old entries, once a minute.
 func WithKeepSettled(keep time.Duration) Option {
 	return func(c *config) error {
 		c.keepSettled = keep
@@ -153,16 +156,18 @@ func (c *config) lease() time.Duration { return c.sendTimeout + c.timing.leaseMa
 
 // timing holds the durations that are not configurable, for tests to shorten.
 type timing struct {
-	leaseMargin  time.Duration // from the end of a send to the end of its lease
-	sweepEvery   time.Duration
-	purgeEvery   time.Duration
-	poll         time.Duration // between two looks for new entries
-	stopGrace    time.Duration // to record outcomes after the stop
-	unclaimEvery time.Duration // between two attempts to undo a failed claim
-	firstWait    time.Duration // after the first attempt that failed
-	longestWait  time.Duration
-	deniedWait   time.Duration // after the first denial, doubling
-	breaker      breaker.Timing
+	leaseMargin   time.Duration // from the end of a send to the end of its lease
+	sweepEvery    time.Duration
+	purgeEvery    time.Duration
+	poll          time.Duration // between two looks for new entries
+	stopGrace     time.Duration // to record outcomes after the stop
+	unclaimEvery  time.Duration // between two attempts to undo a failed claim
+	firstWait     time.Duration // after the first attempt that failed
+	longestWait   time.Duration
+	deniedWait    time.Duration // after the first denial, doubling
+	unopenedProbe time.Duration // between two probes while requests cannot be opened
+	duePatience   time.Duration // in which DeliverDue waits for what is due within unopenedProbe
+	breaker       breaker.Timing
 }
 
 func defaultConfig() config {
@@ -172,15 +177,17 @@ func defaultConfig() config {
 		keepSettled: 7 * 24 * time.Hour,
 		logger:      slog.New(slog.DiscardHandler),
 		timing: timing{
-			leaseMargin:  15 * time.Second,
-			sweepEvery:   5 * time.Second,
-			purgeEvery:   time.Minute,
-			poll:         50 * time.Millisecond,
-			stopGrace:    10 * time.Second,
-			firstWait:    500 * time.Millisecond,
-			longestWait:  time.Minute,
-			deniedWait:   20 * time.Second,
-			unclaimEvery: time.Second,
+			leaseMargin:   15 * time.Second,
+			sweepEvery:    5 * time.Second,
+			purgeEvery:    time.Minute,
+			poll:          50 * time.Millisecond,
+			stopGrace:     10 * time.Second,
+			firstWait:     500 * time.Millisecond,
+			longestWait:   time.Minute,
+			deniedWait:    20 * time.Second,
+			unopenedProbe: 100 * time.Millisecond,
+			duePatience:   5 * time.Second,
+			unclaimEvery:  time.Second,
 			breaker: breaker.Timing{First: 500 * time.Millisecond, Longest: 15 * time.Second,
 				LongestAsked: 5 * time.Minute, Recent: time.Minute},
 		},

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
@@ -18,7 +19,8 @@ import (
 // Store is a database for an [Outbox]. It is implemented in the packages sqlite,
 // sqlitefile and postgres. Tx is the type of its transactions.
 type Store[Tx any] interface {
-	ledger.Store[Tx]
+	// Ledger returns what only package outbox opens.
+	Ledger() ledger.Handle[Tx]
 }
 
 // Outbox holds requests until they are sent. Create one with [New]; it is safe for
@@ -34,6 +36,7 @@ type Outbox[Tx any] struct {
 	alarms   alarms
 
 	swept  atomic.Pointer[time.Time] // when this Outbox last swept
+	purged atomic.Pointer[time.Time] // when Deliver or DeliverDue last did
 	doubts doubts
 }
 
@@ -41,7 +44,10 @@ type Outbox[Tx any] struct {
 // *sqlx.Tx, and the ConnPool of GORM within a transaction. The outbox uses only these two
 // methods. A value that has no Commit and Rollback, such as *sql.DB, is rejected with
 // [ErrNoTransaction]; so is a bun.Tx, whose field Tx is a transaction.
-type SQLTx = ledger.SQLTx
+type SQLTx = interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
 
 // The errors to test for with [errors.Is].
 var (
@@ -71,7 +77,7 @@ func New[Tx any](store Store[Tx], client *messaging.Client, opts ...Option) (*Ou
 	if err != nil {
 		return nil, err
 	}
-	l := store.Ledger()
+	l := ledger.Open(store.Ledger())
 	return &Outbox[Tx]{
 		config:   c,
 		ledger:   l,
@@ -135,9 +141,15 @@ func (o *Outbox[Tx]) Counts(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return Counts{}, fmt.Errorf("outbox: count entries: %w", err)
 	}
-	n := c.ByState
+	n, reasons := c.ByState, o.breakers.Reasons()
+	if o.breakers.Stuck() {
+		reasons = make(map[string]string)
+		for _, operation := range operations {
+			reasons[operation] = "requests that do not return are all that may be in flight"
+		}
+	}
 	return Counts{Pending: n[ledger.Pending], Sending: n[ledger.Sending], Accepted: n[ledger.Accepted], Rejected: n[ledger.Rejected],
-		Unclear: n[ledger.Unclear], Dismissed: n[ledger.Dismissed], OldestPending: c.OldestDue, Breakers: o.breakers.Reasons(),
+		Unclear: n[ledger.Unclear], Dismissed: n[ledger.Dismissed], OldestPending: c.OldestDue, Breakers: reasons,
 		Paused: c.Paused}, nil
 }
 
@@ -151,17 +163,17 @@ func (o *Outbox[Tx]) Prepared(ctx context.Context, key string) (*messaging.Prepa
 	if err != nil {
 		return nil, keyed("read", key, err)
 	}
-	p, err := o.unseal(ctx, request)
+	p, err := o.unseal(ctx, key, request)
 	if err != nil {
 		return nil, keyed("read", key, err)
 	}
 	return p, nil
 }
 
-// Quarantine makes all pending and sending entries unclear, and returns how many. Call it
-// before the first Run after the database was restored from a backup, or after a failover
-// to a replica that may have been behind. Such a database can list entries as pending
-// although they were sent.
+// Quarantine makes all pending, sending and rejected entries unclear, and returns how many.
+// Call it before the first Run after the database was restored from a backup, or after a
+// failover to a replica that may have been behind. Such a database can list entries as pending
+// although they were sent, and as rejected although they were resent.
 func (o *Outbox[Tx]) Quarantine(ctx context.Context) (int, error) {
 	n, err := o.ledger.Quarantine(ctx)
 	if err != nil {
@@ -185,7 +197,7 @@ var (
 )
 
 // unseal returns the request of an entry. Its errors quote nothing of the request.
-func (o *Outbox[Tx]) unseal(ctx context.Context, r ledger.Request) (*messaging.Prepared, error) {
+func (o *Outbox[Tx]) unseal(ctx context.Context, key string, r ledger.Request) (*messaging.Prepared, error) {
 	body := r.Body
 	if body == nil {
 		return nil, fmt.Errorf("request erased: entry is %s", stateOf(r.State))
@@ -195,7 +207,7 @@ func (o *Outbox[Tx]) unseal(ctx context.Context, r ledger.Request) (*messaging.P
 			return nil, errNoSealer
 		}
 		err := o.protected("WithSealer", func() (err error) {
-			body, err = o.sealer.Open(ctx, body)
+			body, err = o.sealer.Open(ctx, key, body)
 			return err
 		})
 		if err != nil {

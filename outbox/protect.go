@@ -30,6 +30,15 @@ const (
 	stopPatience = time.Second
 )
 
+// noAnswer is an error after claimTimeout. The deadline of which its cause tells was set here.
+type noAnswer struct{ error }
+
+func (noAnswer) Error() string {
+	return fmt.Sprintf("the database did not answer within %g s", claimTimeout.Seconds())
+}
+
+func (n noAnswer) Unwrap() error { return n.error }
+
 // withTimeout calls do with a context that ends after a time, and soon after ctx ends.
 func withTimeout[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
@@ -41,5 +50,9 @@ func withTimeout[T any](ctx context.Context, do func(context.Context) (T, error)
 			cancel()
 		}
 	})()
-	return do(limited)
+	result, err := do(limited)
+	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
+		err = noAnswer{err}
+	}
+	return result, err
 }

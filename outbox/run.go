@@ -9,21 +9,23 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messaging-go/messaging/outbox/internal/alarm"
 	"github.com/messaging-go/messaging/outbox/internal/breaker"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/limit"
 	"github.com/messaging-go/messaging/outbox/internal/record"
 )
 
 // Run sends entries as they become due, until ctx ends. Any number of processes can call
-// Run on the same database. If the database or the service fails, Run logs the failure
+// Run on the same database. If the database, the limiter or the service fails, Run logs it
 // and keeps trying.
 //
 // When ctx ends, Run stops claiming entries, waits for the requests in flight, records
 // their outcomes, and returns nil. That takes at most the send timeout and 10 s. Run
 // returns an error if it then left something behind: outcomes that the database did not
 // record, whose entries become unclear, or a function of an option that did not return.
-// It also returns an error if the store is closed, and if the database has failed ever
-// since a time before ctx ended.
+// It also returns an error if the store is closed, and if the database or the limiter has
+// failed ever since a time before ctx ended.
 func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -42,8 +44,8 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 		return err
 	case r.closed:
 		return fmt.Errorf("outbox: run: %w", ErrClosed)
-	case r.failures >= lostDatabase:
-		return fmt.Errorf("outbox: run: the database failed until the end: %w", r.failure)
+	case r.failures >= manyFailures:
+		return fmt.Errorf("outbox: run: %s failed until the end: %w", r.failing, r.failure)
 	}
 	return nil
 }
@@ -55,7 +57,8 @@ type runner[Tx any] struct {
 	looked    time.Time // when every class was last looked at from its start
 	turn      int       // counts the claims
 	favored   int       // how many entries were claimed from the first lane while others were due
-	failures  int       // of the database, in a row
+	failures  int       // in a row
+	failing   string    // what failed last
 	failure   error     // the last of them
 	closed    bool      // the store is closed
 	permitted bool      // by the limiter, a request for which nothing was claimed yet
@@ -66,6 +69,7 @@ type class struct {
 	after  ledger.Position // of the last entry that was claimed, below which dead rows pile up
 	turn   int             // the last claim
 	passed time.Time       // when it is looked at again, after all its entries were locked
+	locked ledger.Position // of the first of them
 }
 
 const (
@@ -74,8 +78,8 @@ const (
 	othersShare = 8
 	// lookAgain is how often a class is looked at from its start.
 	lookAgain = time.Second
-	// lostDatabase is after how many failures in a row the database counts as lost.
-	lostDatabase = 3
+	// manyFailures is after how many failures in a row Run returns the last one.
+	manyFailures = 3
 	// pausePatience is how long Run waits for room until it looks for pauses.
 	pausePatience = time.Second
 )
@@ -107,15 +111,18 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 	if err == nil && len(due) > 0 && r.rate != nil {
 		limit = 1
 		if !r.permitted {
-			if err = r.askLimiter(ctx); err == nil { // which can take long
-				r.permitted = true
-				due, p, err = r.due(ctx)
+			if err := r.askLimiter(ctx); err != nil {
+				r.failed(ctx, "the limiter", r.alarms.limiter, err)
+				return p
 			}
+			r.alarms.limiter.Works()
+			r.permitted = true
+			due, p, err = r.due(ctx) // the limiter can take long
 		}
 	}
 	switch {
 	case err != nil:
-		r.databaseFailed(ctx, r.alarms.look, err)
+		r.failed(ctx, theDatabase, r.alarms.look, err)
 		return p
 	case len(due) == 0:
 		p.idle = true
@@ -127,34 +134,53 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 	if n == 0 {
 		return progress{left: true, wait: time.Nanosecond}
 	}
+	first := firstLane(due)
 	chosen, pass := r.admit(due, n)
 	r.limit.EndClaims(n - pass.N)
 	if pass.N == 0 { // as many are in flight as may be
 		return progress{left: true, wait: r.timing.poll, changed: pass.Changed}
 	}
+	taken := r.room(ctx, chosen)
+	if taken == 0 {
+		r.giveBack(pass, pass.N)
+		if chosen.Lane != first { // whose entries are ahead of it, and may fit
+			r.favored = 0
+		}
+		return progress{left: true, wait: time.Nanosecond}
+	}
 	p.left = true
-	p.claimed, err = r.claimFrom(ctx, chosen, pass)
+	p.claimed, err = r.claimFrom(ctx, chosen, pass, taken)
 	r.permitted = r.permitted && p.claimed == 0
 	switch {
 	case err != nil:
-		r.databaseFailed(ctx, r.alarms.claim, err)
+		r.failed(ctx, theDatabase, r.alarms.claim, err)
 	case p.claimed == 0:
 		p.wait = time.Nanosecond // for the other classes
-	case slices.ContainsFunc(due, func(d ledger.Due) bool { return d.Lane != due[0].Lane }):
-		if chosen.Lane == firstLane(due) {
-			r.favored += p.claimed
-		} else {
-			r.favored = max(r.favored-(othersShare-1)*p.claimed, 0)
-		}
+	case chosen.Lane != first:
+		r.favored = max(r.favored-(othersShare-1)*p.claimed, 0)
+	case slices.ContainsFunc(due, func(d ledger.Due) bool { return d.Lane != first }):
+		r.favored += p.claimed
 	}
 	return p
 }
 
-// claimFrom claims entries of a class. If others have locked all of them, the class is passed
-// over for a while.
-func (r *runner[Tx]) claimFrom(ctx context.Context, chosen ledger.Class, pass breaker.Pass) (int, error) {
-	known := r.classes[chosen]
-	claimed, err := r.claim(ctx, pass, ledger.Claim{Look: ledger.Look{Class: chosen, After: known.after}})
+// room takes room for the body of the first entry of a class, and waits for it for a moment: so
+// it gets its turn, and the entries that come before it do too. It returns 0 if there is too
+// little. If others have locked that entry, the next one may be larger, so room takes all.
+func (r *runner[Tx]) room(ctx context.Context, chosen ledger.Due) (taken int64) {
+	ctx, cancel := context.WithTimeout(ctx, r.timing.poll)
+	defer cancel()
+	if chosen.Head == r.classes[chosen.Class].locked {
+		return r.limit.Bodies(ctx, limit.MaxBodies)
+	}
+	return r.limit.Bodies(ctx, chosen.Size)
+}
+
+// claimFrom claims entries of a class. If others have locked all of them, or the first ones, and
+// the next one does not fit, the class is passed over for a while.
+func (r *runner[Tx]) claimFrom(ctx context.Context, chosen ledger.Due, pass breaker.Pass, taken int64) (int, error) {
+	known := r.classes[chosen.Class]
+	claimed, err := r.claim(ctx, pass, taken, ledger.Claim{Look: ledger.Look{Class: chosen.Class, After: known.after}})
 	if err != nil {
 		return 0, err
 	}
@@ -168,7 +194,7 @@ func (r *runner[Tx]) claimFrom(ctx context.Context, chosen ledger.Class, pass br
 		}
 	}
 	if len(claimed) == 0 {
-		known.passed = time.Now().Add(r.timing.poll)
+		known.passed, known.locked = time.Now().Add(r.timing.poll), chosen.Head
 	}
 	return len(claimed), nil
 }
@@ -212,7 +238,7 @@ func (r *runner[Tx]) lookFromStart(now time.Time) {
 	if r.classes == nil {
 		r.classes = make(map[ledger.Class]*class)
 		for _, operation := range operations {
-			for _, lane := range []ledger.Lane{ledger.Urgent, ledger.Normal, ledger.Denied} {
+			for _, lane := range []ledger.Lane{ledger.High, ledger.Normal, ledger.Low} {
 				r.classes[ledger.Class{Operation: operation, Lane: lane}] = new(class)
 				r.classes[ledger.Class{Operation: operation, Lane: lane, Timed: true}] = new(class)
 			}
@@ -229,9 +255,9 @@ func firstLane(due []ledger.Due) ledger.Lane {
 	return slices.MinFunc(due, func(a, b ledger.Due) int { return cmp.Compare(a.Lane, b.Lane) }).Lane
 }
 
-// admit returns the class to claim from: of the first lane, or now and then of another one,
+// admit returns the first entry of the class to claim from: of the first lane, or now and then of another one,
 // that whose turn was longest ago. It leaves out classes whose breakers permit nothing.
-func (r *runner[Tx]) admit(due []ledger.Due, n int) (chosen ledger.Class, pass breaker.Pass) {
+func (r *runner[Tx]) admit(due []ledger.Due, n int) (chosen ledger.Due, pass breaker.Pass) {
 	first := firstLane(due)
 	owed := r.favored / (othersShare - 1) // to the other lanes
 	rank := func(d ledger.Due) int {
@@ -249,7 +275,7 @@ func (r *runner[Tx]) admit(due []ledger.Due, n int) (chosen ledger.Class, pass b
 			want = min(n, owed)
 		}
 		if pass = r.breakers.Admit(d.Operation, want, time.Now()); pass.N > 0 {
-			return d.Class, pass
+			return d, pass
 		}
 	}
 	return chosen, pass
@@ -265,9 +291,11 @@ func (r *runner[Tx]) wait(ctx context.Context, limit time.Duration, changed <-ch
 	}
 }
 
-// databaseFailed notes an error of the database and waits, longer after each failure in a
-// row.
-func (r *runner[Tx]) databaseFailed(ctx context.Context, a interface{ Failed(error) }, err error) {
+// theDatabase is what most failures are of.
+const theDatabase = "the database"
+
+// failed notes that something has failed and waits, longer after each failure in a row.
+func (r *runner[Tx]) failed(ctx context.Context, what string, a *alarm.Alarm, err error) {
 	switch {
 	case errors.Is(err, ErrClosed):
 		r.closed = true
@@ -277,7 +305,7 @@ func (r *runner[Tx]) databaseFailed(ctx context.Context, a interface{ Failed(err
 	}
 	a.Failed(err)
 	r.failures++
-	r.failure = err
+	r.failing, r.failure = what, err
 	select {
 	case <-ctx.Done():
 	case <-time.After(min(50*time.Millisecond<<min(r.failures, 10), 5*time.Second)):
@@ -289,7 +317,8 @@ func (r *runner[Tx]) databaseFailed(ctx context.Context, a interface{ Failed(err
 // no more are due, when the breakers of all that are due are open, or when ctx ends.
 // Delivered counts what this call has sent, and the entries that it has rejected because
 // their NotAfter has passed, which are looked for every 5 s. If More is true, call again
-// after RetryAfter, or wait for the next run of cron.
+// after RetryAfter, or wait for the next run of cron. At most once a minute, DeliverDue then
+// deletes old entries, for up to 1 s.
 //
 // ctx applies until an entry is claimed; see [Outbox.Deliver].
 func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, error) {
@@ -301,6 +330,7 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 	err := r.finish(ctx, func() {
 		r.maintainNow(ctx)
 		last = r.sendDue(ctx, limit)
+		r.purgeNow(ctx, purgeTime)
 	})
 	ended := err == nil // or else the goroutine may still be running
 	switch {
@@ -327,7 +357,7 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 // sendDue claims up to limit entries that are due, and starts to send them. It returns what
 // is left.
 func (r *runner[Tx]) sendDue(ctx context.Context, limit int) (p progress) {
-	sent := false
+	sent, began := false, time.Now()
 	for left := limit; left > 0 && ctx.Err() == nil && r.failure == nil && !r.closed; {
 		p = r.claimDue(ctx, left)
 		left -= p.claimed
@@ -337,6 +367,8 @@ func (r *runner[Tx]) sendDue(ctx context.Context, limit int) (p progress) {
 			r.sends.Wait()
 			r.classes, sent = nil, false
 			continue
+		case p.idle && p.wait > 0 && p.wait <= r.timing.unopenedProbe && time.Since(began) < r.timing.duePatience:
+			// behind a few that cannot be opened
 		case p.idle:
 			return p
 		}

@@ -25,9 +25,9 @@ func TestRunSendsEachEntryOnce(t *testing.T) {
 		service := newService()
 		keys := keysOf(50)
 		o := db.new(t, service.client(t), outbox.Fast())
-		added, present, err := o.EnqueueAll(t.Context(), items(t, keys))
+		all, err := o.EnqueueAll(t.Context(), items(t, keys))
 		require.NoError(t, err)
-		assert.Equal(t, []int{50, 0}, []int{added, present})
+		assert.Equal(t, outbox.Enqueued{Added: 50}, all)
 		run(t, o)
 		run(t, db.new(t, service.client(t), outbox.Fast()))
 		eventuallyAccepted(t, o, len(keys))
@@ -93,6 +93,41 @@ func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 			assert.False(t, entry.SettledAt.Before(entry.EnqueuedAt.Truncate(time.Millisecond)), want.key)
 		}
 	})
+}
+
+// failingLimiter is a limiter that fails. It counts its calls.
+type failingLimiter struct{ *atomic.Int32 }
+
+func (f failingLimiter) Wait(context.Context) error {
+	f.Add(1)
+	return errBroken
+}
+
+func TestALimiterThatFailsIsNotADatabaseThatFails(t *testing.T) {
+	logs, limiter := new(logs), failingLimiter{new(atomic.Int32)}
+	o := openFile(t).new(t, newService().client(t), outbox.Fast(), outbox.WithLogger(logs.logger()), outbox.WithRateLimiter(limiter))
+	enqueue(t, o, "order")
+	_, err := o.DeliverDue(t.Context(), 1)
+	require.EqualError(t, err, "outbox: deliver: limiter: broken")
+	stop, ended := begin(o)
+	eventually(t, func() bool { return limiter.Load() > 4 })
+	assert.True(t, logs.has("cannot ask the limiter; retrying"))
+	stop()
+	require.EqualError(t, <-ended, "outbox: run: the limiter failed until the end: limiter: broken")
+	assert.False(t, logs.has("look for entries") || logs.has("again"), "nothing else failed")
+}
+
+func TestADatabaseThatIsLockedDidNotAnswer(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "outbox.db")
+	db := openFileAt(t, path)
+	o := db.new(t, newService().client(t), outbox.Fast())
+	enqueue(t, o, "order")
+	lock, err := openDB(t, "sqlite", path+"?_txlock=immediate").BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, lock.Rollback()) }()
+	_, err = o.DeliverDue(t.Context(), 1)
+	require.EqualError(t, err, "outbox: deliver: the database did not answer within 10 s")
 }
 
 func TestRunHasCommittedTheClaimBeforeItSends(t *testing.T) {
@@ -352,14 +387,14 @@ func TestRunReturnsTheErrorOfADatabaseThatIsReadOnly(t *testing.T) {
 		db, store := openProgram(t)
 		enqueue(t, newBox(t, store, newService().client(t)), "order")
 		execSQL(db)(t, `PRAGMA query_only = ON`)
-		testReadOnly(t, store.Ledger())
+		testReadOnly(t, ledger.Open(store.Ledger()))
 	})
 	t.Run("Postgres", func(t *testing.T) {
 		db := openPgx(t)
 		enqueue(t, db.new(t, newService().client(t)), "order")
 		store, err := postgres.New(t.Context(), openPool(t, db.name+"&default_transaction_read_only=on"))
 		require.NoError(t, err)
-		testReadOnly(t, store.Ledger())
+		testReadOnly(t, ledger.Open(store.Ledger()))
 	})
 }
 

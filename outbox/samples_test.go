@@ -54,9 +54,9 @@ func remind(ctx context.Context, tx *sql.Tx, o *outbox.Outbox[outbox.SQLTx], key
 	return err
 }
 
-// login sends a one-time password ahead of any newsletters, and only while it is valid.
+// login sends a one-time password ahead of any newsletters, only while it is valid, and rather twice than never.
 func login(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], key string, p *messaging.Prepared, validUntil time.Time) error {
-	_, err := o.Enqueue(ctx, outbox.Item{Key: key, Prepared: p, NotAfter: validUntil, Urgent: true})
+	_, err := o.Enqueue(ctx, outbox.Item{Key: key, Prepared: p, NotAfter: validUntil, Priority: outbox.High, Repeatable: true})
 	return err
 }
 
@@ -84,9 +84,9 @@ func cancel(ctx context.Context, db *sql.DB, o *outbox.Outbox[outbox.SQLTx], ord
 		log.Print("the reminder was unclear: an earlier send may have been carried out")
 	case d.Changed:
 		log.Print("the reminder will not be sent")
-	case d.Why == outbox.WhyUnknown:
+	case d.Reason == outbox.ReasonUnknown:
 		log.Print("no entry has this key: it was never enqueued, or deleted after WithKeepSettled")
-	case d.Why == outbox.WhySending:
+	case d.Reason == outbox.ReasonSending:
 		log.Print("too late: the reminder is being sent")
 	default:
 		log.Print("the reminder is already ", d.State) // accepted, or dismissed by an earlier call
@@ -120,9 +120,9 @@ func resolve(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], carriedOut fun
 		case d.Changed:
 			log.Print(d.Key, " is now ", d.State)
 		case d.RetryAt.IsZero():
-			log.Print(d.Key, " was not changed: ", d.Why)
+			log.Print(d.Key, " was not changed: ", d.Reason)
 		default:
-			log.Print(d.Key, " was not changed: ", d.Why, "; try again after ", d.RetryAt)
+			log.Print(d.Key, " was not changed: ", d.Reason, "; try again after ", d.RetryAt)
 		}
 	}
 	return nil

@@ -48,23 +48,21 @@ type batch struct {
 // ahead is when an entry goes back that still waits for its turn.
 func (b *batch) ahead() time.Time { return b.begun.Add(b.deadline.Sub(b.begun) / 2) }
 
-// claim claims what the request asks for, as far as there are bodies left, and begins to
-// send it. It returns the positions of the entries that it claimed. The claim is committed
-// when claim returns. Each of the pass.N entries occupies room until its outcome is recorded.
-func (c *call[Tx]) claim(ctx context.Context, pass breaker.Pass, request ledger.Claim) (claimed []ledger.Position, err error) {
-	defer func() {
-		c.limit.EndClaims(pass.N - len(claimed))
-		c.breakers.GiveBack(pass, pass.N-len(claimed))
-	}()
-	taken, alone, err := c.limit.Bodies(ctx)
-	if err != nil {
-		return nil, err
-	}
+// claim claims what the request asks for, as far as the room for bodies that was taken for it
+// allows, and begins to send it. It returns the positions of the entries that it claimed. The
+// claim is committed when claim returns. Each of the pass.N entries occupies room until its
+// outcome is recorded.
+func (c *call[Tx]) claim(ctx context.Context, pass breaker.Pass, taken int64, request ledger.Claim) (claimed []ledger.Position,
+	err error) {
+	defer func() { c.giveBack(pass, pass.N-len(claimed)) }()
 	b := batch{begun: time.Now(), pass: pass}
 	b.deadline = b.begun.Add(c.sendTimeout)
 	_, _ = rand.Read(b.token[:]) // which never fails
 	request.Token, request.Lease, request.Limit = b.token, c.lease(), pass.N
-	request.Operation, request.MaxBytes, request.OneAnyway = pass.Operation, limit.ClaimBodies, alone
+	request.Operation, request.MaxBytes = pass.Operation, taken
+	if taken == limit.MaxBodies { // for one that may be larger
+		request.MaxBytes, request.OneAnyway = limit.ClaimBodies, true
+	}
 	b.entries, err = withTimeout(ctx, func(ctx context.Context) ([]ledger.Claimed, error) { return c.ledger.Claim(ctx, request) })
 	if err != nil {
 		b.entries = nil
@@ -78,9 +76,16 @@ func (c *call[Tx]) claim(ctx context.Context, pass breaker.Pass, request ledger.
 	}
 	c.limit.EndBodies(taken)
 	for i := range b.entries {
-		c.sends.Go(func() { c.deliverOne(ctx, b, &b.entries[i]) })
+		c.sends.Add(1)
+		go c.deliverOne(ctx, b, &b.entries[i])
 	}
 	return claimed, err
+}
+
+// giveBack gives back n claims of a pass for which there are no entries.
+func (c *call[Tx]) giveBack(pass breaker.Pass, n int) {
+	c.limit.EndClaims(n)
+	c.breakers.GiveBack(pass, n)
 }
 
 // askLimiter waits until the limiter permits a request.
@@ -100,34 +105,59 @@ func expired(deadline, monotonic, wall time.Time) bool {
 // deliverOne sends one claimed entry and records the outcome, unless the entry was changed
 // by someone else in the meantime. Since the batch holds the entry until the last one was
 // sent, its body is taken out of it.
+//
+// A request that does not return in time is left behind, with all that it occupies. Its outcome
+// is a late one.
 func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claimed) {
+	done := sync.OnceFunc(c.sends.Done)
+	defer done()
 	defer c.limit.EndClaims(1)
 	weight := limit.Weigh(len(entry.Body))
+	hangs := time.AfterFunc(time.Until(b.deadline)+hangPatience, func() {
+		c.breakers.Hangs(b.pass, time.Now())
+		c.leave(1, errHangs)
+		done()
+	})
 	outcome := c.attempt(ctx, b, entry)
 	entry.Body = nil
 	c.limit.EndBodies(weight)
-	if c.breakers.Report(b.pass, outcome.breaker, time.Now()) {
-		outcome.wait = 0 // the entry waits for the breaker instead
+	if hangs.Stop() {
+		if c.breakers.Report(b.pass, outcome.breaker, time.Now()) && !outcome.keeps {
+			outcome.wait = 0 // the entry waits for the breaker instead
+		}
+	} else {
+		c.breakers.Returns()
+		c.leave(-1, errHangs)
 	}
 	applied, at, err := c.recorder.Record(ledger.Outcome{ID: entry.ID, Token: b.token, State: outcome.state,
-		Delivery: outcome.delivery, Error: outcome.text, Wait: outcome.wait, Denials: outcome.denials,
-		Denied: outcome.breaker.Kind == breaker.Denied, Returned: outcome.returned}, c.stop)
+		Delivery: outcome.delivery, Error: outcome.text, Wait: outcome.wait,
+		Denials: entry.Denials + outcome.denials, Denied: outcome.breaker.Kind == breaker.Denied, Doubts: entry.Doubts + outcome.doubts,
+		Returned: outcome.returned}, c.stop)
 	switch {
 	case err != nil:
-		c.mu.Lock()
-		c.unrecorded++
-		c.err = err
-		c.mu.Unlock()
+		c.leave(1, err)
 	case applied:
 		c.note(entry.Key, outcome.state)
 	}
 	if outcome.state == ledger.Pending {
 		c.wake() // to find out when the entry is due
 	} else if err == nil && applied {
-		c.settled(context.WithoutCancel(ctx), Entry{ID: entry.ID, Key: entry.Key, Operation: entry.Operation, State: stateOf(outcome.state),
-			Attempts: entry.Attempts, Delivery: outcome.delivery, Error: outcome.text, EnqueuedAt: entry.EnqueuedAt,
-			NotBefore: entry.NotBefore, NotAfter: entry.NotAfter, Urgent: entry.Urgent, SettledAt: at})
+		entry.State, entry.Delivery, entry.Error, entry.SettledAt = outcome.state, outcome.delivery, outcome.text, at
+		c.settled(context.WithoutCancel(ctx), entryOf(entry.Entry))
 	}
+}
+
+// hangPatience is how long after its deadline a request counts as one that does not return.
+const hangPatience = time.Second
+
+var errHangs = errors.New("a request does not return, although its context has ended")
+
+// leave counts entries whose outcomes are not recorded, because of err.
+func (c *call[Tx]) leave(n int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unrecorded += n
+	c.err = err
 }
 
 // note notes what became of an entry.
@@ -143,19 +173,19 @@ func (c *call[Tx]) note(key string, state ledger.State) {
 // ctx are used.
 func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed) outcome {
 	ahead, cancel := context.WithDeadline(ctx, b.ahead())
-	acquired := c.limit.Slot(entry.Urgent, ahead.Done(), b.pass.Recall)
+	acquired := c.limit.Slot(entry.Priority == ledger.High, ahead.Done(), b.pass.Recall)
 	cancel()
 	if !acquired {
 		return c.returned(b, entry)
 	}
 	defer c.limit.EndSlot()
 	if entry.Denials >= maxDenials && entry.AcceptedSince {
-		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryRejected, text: entry.Error, denials: entry.Denials,
+		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryRejected, text: entry.Error,
 			breaker: breaker.Outcome{Kind: breaker.Nothing}}
 	}
 	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), b.deadline)
 	defer cancel()
-	p, err := c.unseal(ctx, ledger.Request{Operation: entry.Operation, Body: entry.Body, Sealed: entry.Sealed})
+	p, err := c.unseal(ctx, entry.Key, ledger.Request{Operation: entry.Operation, Body: entry.Body, Sealed: entry.Sealed})
 	entry.Body = nil // p has a copy
 	if err != nil {
 		return c.timing.unreadable(entry, err)
@@ -173,15 +203,14 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed) 
 			return err
 		})
 		if errors.Is(err, errPanic) { // of a guard, or of a transport that has sent the request
-			return outcome{state: ledger.Unclear, text: err.Error(), denials: entry.Denials,
-				breaker: breaker.Outcome{Kind: breaker.Failed, Reason: err.Error()}}
+			return c.timing.unknown(entry, err.Error(), breaker.Outcome{Reason: err.Error()})
 		}
 		if !errors.Is(err, messaging.ErrNotAfter) || messaging.DeliveryOf(err) != messaging.DeliveryNotSent {
 			return c.timing.classify(entry, err)
 		}
 	}
 	if until != b.deadline {
-		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryNotSent, text: ledger.ExpiredError, denials: entry.Denials,
+		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryNotSent, text: ledger.ExpiredError,
 			breaker: breaker.Outcome{Kind: breaker.Nothing}}
 	}
 	return c.returned(b, entry)
@@ -201,8 +230,7 @@ func (c *call[Tx]) returned(b batch, entry *ledger.Claimed) outcome {
 	case time.Now().After(b.ahead()):
 		why = "the requests before it took too long"
 	}
-	return outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: "not begun: " + why, denials: entry.Denials,
-		returned: true}
+	return outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: "not begun: " + why, returned: true}
 }
 
 // settled calls the function of WithOnSettled.

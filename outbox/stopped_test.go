@@ -74,9 +74,9 @@ func testStoppedProcess(t *testing.T, db *database) {
 	stopped := time.Now()
 
 	db.endLeases(t)
-	swept, err := db.ledger.Sweep(t.Context(), 1000)
+	swept, err := db.ledger.Sweep(t.Context(), 1000, repeat)
 	require.NoError(t, err)
-	require.Equal(t, claimed, swept)
+	require.Equal(t, ledger.Swept{Unclear: claimed}, swept)
 	db.endLeases(t)
 	decisions := resend(t, o, keys...)
 	require.Equal(t, claimed, changed(decisions))
@@ -240,12 +240,12 @@ func (s *step) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Seal implements outbox.Sealer.
-func (s *step) Seal(ctx context.Context, body []byte) ([]byte, error) {
-	return reversed{}.Seal(ctx, body)
+func (s *step) Seal(ctx context.Context, entryKey string, body []byte) ([]byte, error) {
+	return reversed{}.Seal(ctx, entryKey, body)
 }
 
 // Open implements outbox.Sealer.
-func (s *step) Open(ctx context.Context, sealed []byte) ([]byte, error) {
+func (s *step) Open(ctx context.Context, entryKey string, sealed []byte) ([]byte, error) {
 	s.at("sealer")
-	return reversed{}.Open(ctx, sealed)
+	return reversed{}.Open(ctx, entryKey, sealed)
 }

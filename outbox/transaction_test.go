@@ -1,8 +1,10 @@
 package outbox_test
 
 import (
+	"context"
 	"database/sql"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -57,6 +59,53 @@ func TestEnqueueAllTxAddsAllOrNone(t *testing.T) {
 	})
 }
 
+// failingTx is a transaction that fails at one of its INSERT statements.
+type failingTx struct {
+	*sql.Tx
+	inserts int // that succeed
+	fail    func() error
+}
+
+func (f *failingTx) QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
+	if strings.HasPrefix(statement, "INSERT") {
+		if f.inserts--; f.inserts < 0 {
+			if err := f.fail(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return f.Tx.QueryContext(ctx, statement, args...)
+}
+
+func TestEnqueueAllTxThatFailsOnSQLiteAddsNoneAndTheRestIsCommitted(t *testing.T) {
+	for name, inserts := range map[string]int{"at the first statement": 0, "at the second statement": 1, "in the second batch": 11} {
+		t.Run(name, func(t *testing.T) {
+			program, store := openProgram(t)
+			o := newBox(t, store, newService().client(t))
+			for _, canceled := range []bool{false, true} {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				tx, err := program.BeginTx(t.Context(), nil)
+				require.NoError(t, err)
+				_, err = tx.ExecContext(t.Context(), `CREATE TABLE IF NOT EXISTS orders (id INTEGER)`)
+				require.NoError(t, err)
+				_, err = o.EnqueueAllTx(ctx, &failingTx{tx, inserts, func() error {
+					if canceled {
+						cancel()
+						return nil
+					}
+					return errBroken
+				}}, itemsOf(t, keysOf(1250)...)...)
+				require.Error(t, err)
+				_, err = o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "another", Prepared: request(t, "another")})
+				require.NoError(t, err)
+				require.NoError(t, tx.Commit())
+				assert.Equal(t, []string{"another"}, listed(t, o, outbox.Filter{}))
+			}
+		})
+	}
+}
+
 func TestEnqueueAllTxDoesNotDeadlock(t *testing.T) {
 	db := openPgx(t)
 	o := db.new(t, newService().client(t))
@@ -100,9 +149,9 @@ func TestDismissTxWithdrawsAnEntryInTheTransactionThatCancels(t *testing.T) {
 			}
 			assert.Equal(t, []outbox.Decision{
 				{Key: "withdrawn", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryNotSent},
-				{Key: "unknown", Why: outbox.WhyUnknown},
+				{Key: "unknown", Reason: outbox.ReasonUnknown},
 				{Key: "doubtful", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryUnknown},
-				{Key: "claimed", State: outbox.Sending, Delivery: messaging.DeliveryUnknown, Why: outbox.WhySending},
+				{Key: "claimed", State: outbox.Sending, Delivery: messaging.DeliveryUnknown, Reason: outbox.ReasonSending},
 				{Key: "withdrawn", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryNotSent},
 			}, decisions)
 			return err
@@ -155,7 +204,7 @@ func TestResendAllAndDismissAllGoThroughWhatTheFilterSelects(t *testing.T) {
 		service.always(reject)
 		o := db.new(t, service.client(t), outbox.Fast())
 		keys := append(keysOf(520), "unclear")
-		_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
+		_, err := o.EnqueueAll(t.Context(), items(t, keys))
 		require.NoError(t, err)
 		deliver(t, o, keys[:520]...)
 		db.crash(t, "unclear")

@@ -19,7 +19,7 @@ type watchedStore[Tx any] struct {
 	tx ledger.TxLedger[Tx]
 }
 
-func (s watchedStore[Tx]) Ledger() ledger.TxLedger[Tx] { return s }
+func (s watchedStore[Tx]) Ledger() ledger.Handle[Tx] { return ledger.NewHandle[Tx](s) }
 
 func (s watchedStore[Tx]) InsertTx(ctx context.Context, tx Tx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
 	s.inserting(entries)
@@ -59,7 +59,7 @@ type faults struct {
 	beforeSettle func([]ledger.Outcome) error // an error is returned, and nothing is recorded
 	locked       func([]ledger.Outcome)       // other transactions have locked all entries
 	afterSettle  func() error
-	purge        func(limit int) int // takes the place of a purge
+	purge        func(context.Context, int) (int, error) // takes the place of a purge
 }
 
 func (w *watched) set(faults faults) {
@@ -175,7 +175,7 @@ func (w *watched) Settle(ctx context.Context, outcomes []ledger.Outcome) ([]ledg
 
 func (w *watched) Purge(ctx context.Context, keep time.Duration, limit int) (int, error) {
 	if now := w.get(); now.purge != nil {
-		return now.purge(limit), nil
+		return now.purge(ctx, limit)
 	}
 	return w.base.Purge(ctx, keep, limit)
 }

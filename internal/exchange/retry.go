@@ -106,7 +106,7 @@ func classifyRefusal(status int, body wire.Form, op *service.Operation) failure 
 			return badRequest
 		}
 	case http.StatusNotFound:
-		if !op.Custom && !op.NamesRecords { // so the path does not exist
+		if !op.Custom && !op.NamesRecords() { // so the path does not exist
 			return badSetup
 		}
 	}

@@ -15,15 +15,15 @@ import (
 
 // The operations of the service, and the lookups that read a list to find one record.
 var (
-	SendEmailBroadcast = send("send email broadcast", "/v1/broadcast/send/email", "the broadcast", "sent").namingRecords()
-	SendPushBroadcast  = send("send push broadcast", "/v1/broadcast/send/push-notification", "the broadcast", "sent").namingRecords()
-	CreateEvent        = send("create event", "/v1/events", "the event", "created")
-	TriggerEvent       = send("trigger event", "/v1/events/trigger", "the event", "triggered").namingRecords().rejectedByFalse()
-	ListEvents         = list("list events", "/v1/events")
+	SendEmailBroadcast = send("send email broadcast", "/v1/broadcast/send/email", emailBroadcast, "the broadcast", "sent")
+	SendPushBroadcast  = send("send push broadcast", "/v1/broadcast/send/push-notification", pushBroadcast, "the broadcast", "sent")
+	CreateEvent        = send("create event", "/v1/events", event, "the event", "created").returning(Event)
+	TriggerEvent       = send("trigger event", "/v1/events/trigger", trigger, "the event", "triggered").rejectedByFalse()
+	ListEvents         = list("list events", "/v1/events", Event)
 	GetEvent           = lookup("get event", ListEvents)
-	ListCustomers      = list("list customers", "/v1/customers")
+	ListCustomers      = list("list customers", "/v1/customers", ListedCustomer, customerFilters...)
 	GetCustomer        = lookup("get customer", ListCustomers)
-	ListTransactional  = list("list transactional messages", "/v1/messaging/transactional")
+	ListTransactional  = list("list transactional messages", "/v1/messaging/transactional", TransactionalMessage)
 )
 
 // Operation is one operation of the service. It never changes.
@@ -37,9 +37,13 @@ type Operation struct {
 	Subject, Done string
 	// FalseRejects means that "data": false in a successful response is a rejection.
 	FalseRejects bool
-	// NamesRecords means that a send names records of the service, such as an event, so that
-	// status 404 may be about them.
-	NamesRecords bool
+	// Body is the body of a send. It is nil for a read, and for a request that is not in the
+	// catalog.
+	Body *Object
+	// Query is the query of a list.
+	Query []Member
+	// Record is each record of a list, or what a send returns. It is nil if there is none.
+	Record *Object
 	// Reads is the list that a lookup reads. It is nil for any other operation.
 	Reads *Operation
 	// Custom is true for a request that is not in the catalog. Its path is not a
@@ -49,6 +53,10 @@ type Operation struct {
 
 // IsRead reports whether the operation changes nothing, and so can be repeated.
 func (o *Operation) IsRead() bool { return o.Method == http.MethodGet || o.Method == http.MethodHead }
+
+// NamesRecords reports whether the operation names records of the service, such as a customer,
+// so that status 404 may be about them.
+func (o *Operation) NamesRecords() bool { return o.Body != nil && o.Body.AddressesSomebody() }
 
 // Route returns the method and the path, such as "GET /v1/events".
 func (o *Operation) Route() string { return o.Method + " " + o.Path }
@@ -61,20 +69,20 @@ func declare(o Operation) *Operation {
 	return &o
 }
 
-func send(name, path, subject, done string) *Operation {
-	return declare(Operation{Name: name, Method: http.MethodPost, Path: path, Subject: subject, Done: done})
+func send(name, path string, body *Object, subject, done string) *Operation {
+	return declare(Operation{Name: name, Method: http.MethodPost, Path: path, Body: body, Subject: subject, Done: done})
 }
 
-func list(name, path string) *Operation {
-	return declare(Operation{Name: name, Method: http.MethodGet, Path: path})
+func list(name, path string, record *Object, filters ...Member) *Operation {
+	return declare(Operation{Name: name, Method: http.MethodGet, Path: path, Record: record, Query: slices.Concat(pageQuery, filters)})
 }
 
 func lookup(name string, reads *Operation) *Operation {
 	return declare(Operation{Name: name, Method: reads.Method, Path: reads.Path, Reads: reads})
 }
 
-func (o *Operation) namingRecords() *Operation {
-	o.NamesRecords = true
+func (o *Operation) returning(record *Object) *Operation {
+	o.Record = record
 	return o
 }
 

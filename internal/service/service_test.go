@@ -47,6 +47,24 @@ func TestCatalogHasEachNameAndEachRouteOnce(t *testing.T) {
 	assert.Nil(t, service.Named("delete event"))
 }
 
+// A member whose role was forgotten must not count as one that names nobody.
+func TestCatalogStatesTheRoleOfEveryMember(t *testing.T) {
+	var check func(path string, of *service.Object)
+	check = func(path string, of *service.Object) {
+		for _, m := range of.Members {
+			at := path + "." + m.Name
+			assert.NotZero(t, m.Role, at)
+			assert.Equal(t, m.Role == service.Within, m.Of != nil, "%s: an object has the role Within", at)
+			if m.Of != nil {
+				check(at, m.Of)
+			}
+		}
+	}
+	for o := range service.Sends() {
+		check(o.Name, o.Body)
+	}
+}
+
 func TestCatalogTellsAnUnknownPathFromAnUnknownMethod(t *testing.T) {
 	found, allowed := service.Find("GET", "/v1/segments/none")
 	assert.Nil(t, found)

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes the body of a request. encoding/json writes every value but the customers
-// of a broadcast. There can be very many of them, and together they would take several
-// times the memory of the body, and one by one twice the time.
+// Writer writes JSON: the body of a request, and the lines of an export. encoding/json writes
+// most values. It does not write the customers of a broadcast, of which there can be very many:
+// together they would take several times the memory of the body, and one by one twice the time.
 type Writer struct {
 	body    []byte
 	encoder *json.Encoder // writes to the Writer
@@ -124,6 +124,18 @@ func (w *Writer) Name(name string) {
 	w.body = append(w.body, name...)
 	w.body = append(w.body, '"', ':')
 }
+
+// Key is like Name, for a name that may need escape sequences.
+func (w *Writer) Key(name string) {
+	if w.body[len(w.body)-1] != '{' {
+		w.body = append(w.body, ',')
+	}
+	w.Text(name)
+	w.body = append(w.body, ':')
+}
+
+// Raw writes a value that encoding/json has written.
+func (w *Writer) Raw(value []byte) { w.body = append(w.body, value...) }
 
 // TextMember writes a member that is a string.
 func (w *Writer) TextMember(name, s string) {

@@ -44,6 +44,7 @@ func run(ctx context.Context, out io.Writer) error {
 	client := service.Client(messaging.WithHooks(hooks))
 
 	service.Fail("", 1, messagingtest.Status(503))
-	_, err = client.Customers.List(ctx, messaging.CustomerListParams{Emails: messaging.Only("ada@example.com")}) // no span contains the address
+	_, err = client.Customers.List(ctx,
+		messaging.CustomerListParams{Emails: messaging.Only("ada@example.com")}) // no span contains the address
 	return err
 }

@@ -7,18 +7,19 @@
 //
 //	o, err := outbox.New(store, client) // with a store of package postgres
 //	config := &river.Config{}
-//	outboxriver.Register(river.NewWorkers(), config, o)
+//	outboxriver.Register(config, o)
 //	jobs, err := river.NewClient(riverpgxv5.New(pool), config)
 //	…
 //	_, err = outboxriver.EnqueueTx(ctx, jobs, o, tx, outbox.Item{Key: "order-4711-shipped", Prepared: prepared})
 //
-// A periodic job rings as well, so entries wait a few seconds at most if they were resent,
-// resumed or enqueued without a job. It is safe to call [outbox.Outbox.Run] on the same
-// database.
+// Each job rings for the next ones, every 5 s, so that entries wait a few seconds at most if
+// they were resent, resumed or enqueued without a job. It is safe to call [outbox.Outbox.Run]
+// on the same database.
 package outboxriver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -32,10 +33,12 @@ import (
 const (
 	// queue is the queue of the jobs.
 	queue = "messaging_outbox"
-	// ringEvery is how often the periodic job rings.
+	// ringEvery is how often a job rings, at times that are the same for all processes.
 	ringEvery = 5 * time.Second
-	// workTime is how long a job sends before it rings for the next one.
+	// workTime is how long a job sends.
 	workTime = 30 * time.Second
+	// workWait is how long a job waits to go on, rather than to ring.
+	workWait = time.Second
 	// workBatch is how many entries a job sends at a time.
 	workBatch = 10_000
 	// jobTimeout is the time limit of a job. DeliverDue returns within the send timeout and
@@ -49,10 +52,18 @@ type doorbell struct{}
 // Kind implements river.JobArgs.
 func (doorbell) Kind() string { return "messaging_outbox_doorbell" }
 
-// InsertOpts implements river.JobArgsWithInsertOpts. Jobs are not unique: a transaction that
-// adds a unique job waits for every other one that does, and a job of a process that is gone
-// would keep the next ones away. A job that finds nothing to do costs one query.
+// InsertOpts implements river.JobArgsWithInsertOpts. A job that finds nothing to do costs one
+// query.
 func (doorbell) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: queue, MaxAttempts: 1} }
+
+// ringAt returns the options of a job that no caller has inserted. Such a job is unique in its
+// second.
+func ringAt(at time.Time) *river.InsertOpts {
+	return &river.InsertOpts{ScheduledAt: at, UniqueOpts: river.UniqueOpts{ByPeriod: time.Second}}
+}
+
+// nextRing returns when the next job rings.
+func nextRing() time.Time { return time.Now().Truncate(ringEvery).Add(ringEvery) }
 
 // worker sends what is due.
 type worker struct {
@@ -63,40 +74,69 @@ type worker struct {
 // Timeout implements river.Worker.
 func (*worker) Timeout(*river.Job[doorbell]) time.Duration { return jobTimeout }
 
-// Work implements river.Worker. Entries that are due while it works are sent by it. What is
-// not due yet is left to the periodic job.
+// Work implements river.Worker. It rings before it sends, since it can be killed; and twice,
+// since the next one can be killed before that. The periodic job is only for the first time:
+// River inserts the periodic jobs of the client that leads, which may be another program.
 func (w *worker) Work(ctx context.Context, _ *river.Job[doorbell]) error {
-	ctx, cancel := context.WithTimeout(ctx, workTime)
-	defer cancel()
-	for ctx.Err() == nil {
-		delivered, err := w.outbox.DeliverDue(ctx, workBatch)
-		if err != nil {
-			return fmt.Errorf("outboxriver: %w", err)
-		}
-		if !delivered.More || delivered.RetryAfter > time.Second {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(delivered.RetryAfter):
-		}
+	next := nextRing()
+	ringErr := insertRings(ctx, next, next.Add(ringEvery))
+	delivered, err := w.send(ctx)
+	if delivered.More && delivered.RetryAfter < ringEvery && ctx.Err() == nil {
+		at := time.Now().Add(delivered.RetryAfter).Truncate(time.Second).Add(time.Second)
+		ringErr = errors.Join(ringErr, insertRings(ctx, at))
+	}
+	if err = errors.Join(err, ringErr); err != nil {
+		return fmt.Errorf("outboxriver: %w", err)
 	}
 	return nil
 }
 
-// Register adds the worker of the outbox to workers, and its queue and a periodic job to
-// config. It sets config.Workers if it is not set. Call it before river.NewClient.
-func Register(workers *river.Workers, config *river.Config, o *outbox.Outbox[pgx.Tx]) {
-	river.AddWorker(workers, &worker{outbox: o})
-	if config.Workers == nil {
-		config.Workers = workers
+// insertRings inserts jobs in a transaction of the worker.
+func insertRings(ctx context.Context, times ...time.Time) error {
+	client, err := river.ClientFromContextSafely[pgx.Tx](ctx)
+	if err != nil {
+		return err
 	}
+	var rings []river.InsertManyParams
+	for _, at := range times {
+		rings = append(rings, river.InsertManyParams{Args: doorbell{}, InsertOpts: ringAt(at)})
+	}
+	if _, err := client.InsertMany(ctx, rings); err != nil {
+		return fmt.Errorf("insert jobs: %w", err)
+	}
+	return nil
+}
+
+// send sends what is due now and very soon.
+func (w *worker) send(ctx context.Context) (delivered outbox.Delivered, err error) {
+	ctx, cancel := context.WithTimeout(ctx, workTime)
+	defer cancel()
+	for {
+		delivered, err = w.outbox.DeliverDue(ctx, workBatch)
+		if err != nil || !delivered.More || delivered.RetryAfter > workWait {
+			return delivered, err
+		}
+		select {
+		case <-ctx.Done():
+			return delivered, nil
+		case <-time.After(delivered.RetryAfter):
+		}
+	}
+}
+
+// Register adds the worker of the outbox to config.Workers, and its queue and a periodic job
+// to config. It sets config.Workers if it is not set. Call it before river.NewClient.
+func Register(config *river.Config, o *outbox.Outbox[pgx.Tx]) {
+	if config.Workers == nil {
+		config.Workers = river.NewWorkers()
+	}
+	river.AddWorker(config.Workers, &worker{outbox: o})
 	if config.Queues == nil {
 		config.Queues = make(map[string]river.QueueConfig)
 	}
 	config.Queues[queue] = river.QueueConfig{MaxWorkers: 2, FetchCooldown: 5 * time.Millisecond}
 	config.PeriodicJobs = append(config.PeriodicJobs, river.NewPeriodicJob(river.PeriodicInterval(ringEvery),
-		func() (river.JobArgs, *river.InsertOpts) { return doorbell{}, nil }, &river.PeriodicJobOpts{RunOnStart: true}))
+		func() (river.JobArgs, *river.InsertOpts) { return doorbell{}, ringAt(nextRing()) }, &river.PeriodicJobOpts{RunOnStart: true}))
 }
 
 // EnqueueTx adds a request to the outbox and a job to River, in one transaction. Otherwise it
@@ -122,14 +162,24 @@ func EnqueueAllTx(ctx context.Context, client *river.Client[pgx.Tx], o *outbox.O
 	return entries, ring(ctx, client, tx, entries...)
 }
 
-// ring adds a job if one of the entries can be sent now. The periodic job finds the others when
-// they are due.
+// ring adds a job for the first of the entries that is due. It is not unique, because a
+// transaction that adds a unique job waits for every other one that does.
 func ring(ctx context.Context, client *river.Client[pgx.Tx], tx pgx.Tx, entries ...outbox.Entry) error {
-	due := func(e outbox.Entry) bool { return e.State == outbox.Pending && !e.NotBefore.After(e.EnqueuedAt) }
-	if !slices.ContainsFunc(entries, due) {
+	var due []time.Time
+	for _, e := range entries {
+		switch {
+		case e.State != outbox.Pending:
+		case e.NotBefore.After(e.EnqueuedAt):
+			due = append(due, e.NotBefore)
+		default:
+			due = append(due, time.Time{}) // now, by the clock of the database
+		}
+	}
+	if len(due) == 0 {
 		return nil
 	}
-	if _, err := client.InsertTx(ctx, tx, doorbell{}, nil); err != nil {
+	first := slices.MinFunc(due, time.Time.Compare)
+	if _, err := client.InsertTx(ctx, tx, doorbell{}, &river.InsertOpts{ScheduledAt: first}); err != nil {
 		return fmt.Errorf("outboxriver: insert job: %w", err)
 	}
 	return nil

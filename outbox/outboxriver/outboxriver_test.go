@@ -58,7 +58,7 @@ func start(t *testing.T, s *stage, o *outbox.Outbox[pgx.Tx]) *river.Client[pgx.T
 	config := &river.Config{
 		Logger: slog.New(slog.DiscardHandler),
 	}
-	outboxriver.Register(river.NewWorkers(), config, o)
+	outboxriver.Register(config, o)
 	client, err := river.NewClient(riverpgxv5.New(s.pool), config)
 	require.NoError(t, err)
 	require.NoError(t, client.Start(t.Context()))
@@ -173,4 +173,128 @@ func TestAJobOfAProcessThatIsGoneStrandsNothing(t *testing.T) {
 		return entry.State == outbox.Accepted
 	})
 	assert.Less(t, time.Since(began), 20*time.Second)
+}
+
+// otherProgram is a job of another program on the same River.
+type otherProgram struct{}
+
+func (otherProgram) Kind() string { return "other_program" }
+
+// led is a stage where another program leads, so that the periodic jobs of the outbox are never
+// inserted. enqueue enqueues an item with its job.
+type led struct {
+	*stage
+	o       *outbox.Outbox[pgx.Tx]
+	enqueue func(item outbox.Item)
+	stop    func() // stops the process
+}
+
+func newLed(t *testing.T) led {
+	s := newStage(t)
+	workers := river.NewWorkers()
+	river.AddWorker(workers, river.WorkFunc(func(context.Context, *river.Job[otherProgram]) error { return nil }))
+	other, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{Logger: slog.New(slog.DiscardHandler), Workers: workers,
+		Queues: map[string]river.QueueConfig{"other": {MaxWorkers: 1}}})
+	require.NoError(t, err)
+	require.NoError(t, other.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, other.Stop(context.Background())) })
+	eventually(t, func() bool {
+		var leaders int
+		require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_leader`).Scan(&leaders))
+		return leaders == 1
+	})
+	o, client := s.process(t)
+	return led{s, o, func(item outbox.Item) {
+		item.Prepared = s.request(t, item.Key)
+		require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
+			_, err := outboxriver.EnqueueTx(t.Context(), client, o, tx, item)
+			return err
+		}))
+	}, func() { require.NoError(t, client.Stop(t.Context())) }}
+}
+
+func (l led) eventuallyIs(t *testing.T, key string, state outbox.State) {
+	t.Helper()
+	eventually(t, func() bool {
+		entry, err := l.o.Get(t.Context(), key)
+		require.NoError(t, err)
+		return entry.State == state
+	})
+}
+
+func TestEntriesAreSentWhileAnotherProgramLeads(t *testing.T) {
+	for name, test := range map[string]func(t *testing.T, l led){
+		"a reminder": func(t *testing.T, l led) {
+			l.enqueue(outbox.Item{Key: "entry", NotBefore: time.Now().Add(3 * time.Second)})
+		},
+		"the service fails": func(t *testing.T, l led) {
+			l.service.Fail("", 3, messagingtest.Status(502))
+			l.enqueue(outbox.Item{Key: "unclear"})
+			l.eventuallyIs(t, "unclear", outbox.Unclear)
+			l.enqueue(outbox.Item{Key: "entry", Repeatable: true})
+		},
+		"a denial": func(t *testing.T, l led) {
+			l.service.Fail("", 1, messagingtest.Status(403))
+			l.enqueue(outbox.Item{Key: "entry"})
+			eventually(t, func() bool {
+				entry, err := l.o.Get(t.Context(), "entry")
+				require.NoError(t, err)
+				return entry.State == outbox.Pending && entry.Attempts == 1
+			})
+			_, err := l.pool.Exec(t.Context(), `UPDATE outbox_entry SET not_before = now()`)
+			require.NoError(t, err)
+		},
+		"a resend": func(t *testing.T, l led) {
+			l.service.Fail("", 1, messagingtest.Status(422))
+			l.enqueue(outbox.Item{Key: "entry"})
+			l.eventuallyIs(t, "entry", outbox.Rejected)
+			_, err := l.o.Resend(t.Context(), "entry")
+			require.NoError(t, err)
+		},
+		"a resume": func(t *testing.T, l led) {
+			require.NoError(t, l.o.PauseAll(t.Context()))
+			l.enqueue(outbox.Item{Key: "entry"})
+			eventually(t, func() bool { // its job found nothing to do
+				var completed int
+				require.NoError(t, l.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE state = 'completed'`).Scan(&completed))
+				return completed > 0
+			})
+			require.NoError(t, l.o.ResumeAll(t.Context()))
+		},
+		"a killed worker": func(t *testing.T, l led) {
+			l.enqueue(outbox.Item{Key: "first"})
+			l.eventuallyIs(t, "first", outbox.Accepted)
+			l.stop()
+			l.enqueue(outbox.Item{Key: "entry"})
+			for _, kill := range []string{
+				`state = 'available'`, // the job of the entry
+				`id = (SELECT min(id) FROM river_job WHERE state = 'scheduled')`,
+			} {
+				_, err := l.pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now(), attempt = 1
+					WHERE queue = 'messaging_outbox' AND `+kill)
+				require.NoError(t, err)
+			}
+			l.process(t)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLed(t)
+			test(t, l)
+			l.eventuallyIs(t, "entry", outbox.Accepted)
+		})
+	}
+}
+
+func TestARingIsUniqueInItsSecond(t *testing.T) {
+	l := newLed(t)
+	for i := range 6 {
+		l.enqueue(outbox.Item{Key: fmt.Sprint("entry ", i)})
+		l.eventuallyIs(t, fmt.Sprint("entry ", i), outbox.Accepted)
+	}
+	var rings, seconds int
+	require.NoError(t, l.pool.QueryRow(t.Context(), `SELECT count(*), count(DISTINCT scheduled_at) FROM river_job
+		WHERE unique_key IS NOT NULL`).Scan(&rings, &seconds))
+	assert.Positive(t, rings)
+	assert.Equal(t, seconds, rings)
 }

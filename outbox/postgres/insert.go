@@ -16,14 +16,15 @@ import (
 
 // newEntry is the JSON form of a ledger.NewEntry, without its body.
 type newEntry struct {
-	Ordinal   int    `json:"n"`
-	Key       string `json:"key"`
-	Operation string `json:"operation"`
-	Digest    string `json:"digest"`
-	Sealed    bool   `json:"sealed"`
-	Urgent    bool   `json:"urgent"`
-	NotBefore *int64 `json:"not_before"`
-	NotAfter  *int64 `json:"not_after"`
+	Ordinal    int         `json:"n"`
+	Key        string      `json:"key"`
+	Operation  string      `json:"operation"`
+	Digest     string      `json:"digest"`
+	Sealed     bool        `json:"sealed"`
+	Priority   ledger.Lane `json:"priority"`
+	Repeatable bool        `json:"repeatable"`
+	NotBefore  *int64      `json:"not_before"`
+	NotAfter   *int64      `json:"not_after"`
 }
 
 // milliseconds returns nil for the zero time.
@@ -50,8 +51,8 @@ func asInput(entries []ledger.NewEntry) string {
 		if i > 0 {
 			input.WriteByte(',')
 		}
-		input.WriteString(strings.TrimSuffix(asJSON(newEntry{i, e.Key, e.Operation, hex.EncodeToString(e.Digest), e.Sealed, e.Urgent,
-			milliseconds(e.NotBefore), milliseconds(e.NotAfter)}), "}\n"))
+		input.WriteString(strings.TrimSuffix(asJSON(newEntry{i, e.Key, e.Operation, hex.EncodeToString(e.Digest), e.Sealed, e.Priority,
+			e.Repeatable, milliseconds(e.NotBefore), milliseconds(e.NotAfter)}), "}\n"))
 		input.WriteString(`,"body":"`)
 		body := base64.NewEncoder(base64.StdEncoding, &input)
 		_, _ = body.Write(e.Body) // a strings.Builder returns no error
@@ -77,23 +78,24 @@ const (
 	// entry, from the times given to Enqueue.
 	times = `statement_timestamp(), CASE WHEN %[1]s > statement_timestamp() THEN %[1]s ELSE 'epoch' END,
 		greatest(%[1]s, statement_timestamp()), %[2]s`
-	// lane is that of an entry that was never denied. Postgres would parse a generated column at each INSERT.
-	lane          = `CASE WHEN urgent THEN 0 ELSE 1 END`
-	insertColumns = `INSERT INTO {entry} (key, operation, digest, body, sealed, urgent, lane, created_at, not_before, due_since, not_after) `
+	// insertColumns has the lane of an entry that was never denied, its priority. Postgres would
+	// parse a generated column at each INSERT.
+	insertColumns = `INSERT INTO {entry} (key, operation, digest, body, sealed, priority, lane, repeatable,
+		created_at, not_before, due_since, not_after) `
 	unlessPresent = ` ON CONFLICT (key) DO NOTHING RETURNING id, `
 )
 
 // insertOne is for the usual case, one entry in a transaction of pgx, whose connection is known
 // to belong to the database. Its plan has no table but that of the entries.
-var insertOne = insertColumns + `VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $6 THEN 0 ELSE 1 END, ` +
-	fmt.Sprintf(times, "$7::timestamptz", "$8::timestamptz") + `)` + unlessPresent + `created_at`
+var insertOne = insertColumns + `VALUES ($1, $2, $3, $4, $5, $6, $6, $7, ` +
+	fmt.Sprintf(times, "$8::timestamptz", "$9::timestamptz") + `)` + unlessPresent + `created_at`
 
 // insertOne adds an entry. It returns the zero value if its key exists.
 func (l *pgxLedger) insertOne(ctx context.Context, tx pgx.Tx, e ledger.NewEntry) (inserted ledger.Inserted, err error) {
 	if l.closed.Load() {
 		return inserted, ledger.ErrClosed
 	}
-	args := []any{e.Key, e.Operation, e.Digest, e.Body, e.Sealed, e.Urgent, whole(e.NotBefore), whole(e.NotAfter)}
+	args := []any{e.Key, e.Operation, e.Digest, e.Body, e.Sealed, e.Priority, e.Repeatable, whole(e.NotBefore), whole(e.NotAfter)}
 	err = pgxQuerier{tx}.query(ctx, l.one, args, func(row ledger.Scan) error {
 		var id int64
 		var at time.Time
@@ -131,10 +133,10 @@ func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry,
 	}
 	inserted := make([]ledger.Inserted, len(entries))
 	const millisecond = ` * interval '1 millisecond' + 'epoch'::timestamptz`
-	err := l.run(ctx, q, insertColumns+`SELECT key, operation, decode(digest, 'hex'), decode(body, 'base64'), sealed, urgent, `+lane+`,
-			`+fmt.Sprintf(times, `(not_before`+millisecond+`)`, `not_after`+millisecond)+`
+	err := l.run(ctx, q, insertColumns+`SELECT key, operation, decode(digest, 'hex'), decode(body, 'base64'), sealed, priority, priority,
+			repeatable, `+fmt.Sprintf(times, `(not_before`+millisecond+`)`, `not_after`+millisecond)+`
 		FROM json_to_recordset($2::text::json) AS i(n integer, key text, operation text, digest text, body text, sealed boolean,
-			urgent boolean, not_before bigint, not_after bigint)
+			priority smallint, repeatable boolean, not_before bigint, not_after bigint)
 		WHERE EXISTS (SELECT 1 FROM {meta} WHERE digest_key = $1::bytea) AND `+condition+`
 		ORDER BY n`+unlessPresent+`key, `+micros(`created_at`), []any{l.key, asInput(entries)}, func(row ledger.Scan) error {
 		var id int64
@@ -154,8 +156,7 @@ func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry,
 
 // otherDatabase recognizes the error of a database without the tables.
 func otherDatabase(err error) error {
-	if strings.Contains(err.Error(), "42P01") || strings.Contains(err.Error(), "outbox_meta\" does not exist") ||
-		strings.Contains(err.Error(), "outbox_entry\" does not exist") {
+	if hasCode(err, "42P01") {
 		return ledger.ErrOtherDatabase
 	}
 	return err
@@ -163,8 +164,8 @@ func otherDatabase(err error) error {
 
 // addPresent fills in the entries that existed already.
 func (l *base) addPresent(ctx context.Context, q querier, entries []ledger.NewEntry, inserted []ledger.Inserted) error {
-	missing, err := ledger.AddPresent(entries, inserted, func(keys []string) ([]ledger.Inserted, error) {
-		return rowsIn(ctx, l, q, unit.Inserted, `SELECT `+entryColumns+`, digest FROM {entry}
+	missing, err := ledger.AddPresent(entries, inserted, func(keys []string) ([]ledger.Entry, error) {
+		return rowsIn(ctx, l, q, unit.Entry, `SELECT `+entryColumns+` FROM {entry}
 			WHERE key = ANY(ARRAY(SELECT json_array_elements_text($1::text::json))) AND EXISTS (SELECT 1 FROM {meta} WHERE digest_key = $2::bytea)`,
 			asJSON(keys), l.key)
 	})

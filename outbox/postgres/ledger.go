@@ -91,18 +91,22 @@ func (l *base) own(ctx context.Context, do func(querier) error) error {
 		switch {
 		case err == nil || try == ownTries:
 			return err
-		case hasCode(err, "40001", "could not serialize access"):
+		case hasCode(err, "40001"):
 			l.isolated.Store(true)
-		case !hasCode(err, "40P01", "deadlock detected"):
+		case !hasCode(err, "40P01"):
 			return err
 		}
 	}
 }
 
-// hasCode reports whether the server returned an error. Drivers have different error
-// types, but the same code or message in their texts.
-func hasCode(err error, code, message string) bool {
-	return strings.Contains(err.Error(), code) || strings.Contains(err.Error(), message)
+// hasCode reports whether the server returned an error with an SQLSTATE. The errors of most
+// drivers have it; of the others, only the text has it.
+func hasCode(err error, code string) bool {
+	var server interface{ SQLState() string } // of pgx and of lib/pq
+	if errors.As(err, &server) {
+		return server.SQLState() == code
+	}
+	return strings.Contains(err.Error(), "SQLSTATE "+code)
 }
 
 // rowsOf runs a statement in a transaction of the ledger and collects its rows.
@@ -161,12 +165,13 @@ func (l *base) Due(ctx context.Context, looks []ledger.Look) ([]ledger.Due, erro
 	return rowsOf(ctx, l, func(row ledger.Scan) (d ledger.Due, err error) {
 		var n int
 		var wait int64
-		err = row(&n, &wait, &d.Paused)
+		err = row(&n, &d.Head.Time, &d.Head.ID, &d.Size, &wait, &d.Paused)
 		d.Class, d.Wait = looks[n].Class, unit.Duration(wait)
 		return d, err
-	}, `SELECT n, `+micros(`first.not_before - statement_timestamp()`)+`, NOT `+notPaused+`look.operation)
+	}, `SELECT n, `+micros(`first.not_before`)+`, first.id, first.size, `+micros(`first.not_before - statement_timestamp()`)+`,
+			NOT `+notPaused+`look.operation)
 		FROM json_to_recordset($1::text::json) AS look(n integer, operation text, lane smallint, timed boolean, time bigint, id bigint)
-		CROSS JOIN LATERAL (SELECT not_before FROM {entry} WHERE state = 0 AND operation = look.operation AND lane = look.lane
+		CROSS JOIN LATERAL (SELECT not_before, id, `+size+` AS size FROM {entry} WHERE state = 0 AND operation = look.operation AND lane = look.lane
 			AND `+fmt.Sprintf(afterPosition, "look.time", "look.id")+`
 			AND not_before <= CASE WHEN look.timed THEN 'infinity'::timestamptz ELSE 'epoch' END
 			AND (not_after IS NULL OR not_after > statement_timestamp())
@@ -189,7 +194,7 @@ func (l *base) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed,
 	}
 	return rowsOf(ctx, l, unit.Claimed, `
 		WITH due AS MATERIALIZED (
-			SELECT id, not_before, COALESCE(octet_length(body), 0) AS size FROM {entry} WHERE `+chosen+` AND operation = $4::text
+			SELECT id, not_before, `+size+` AS size FROM {entry} WHERE `+chosen+` AND operation = $4::text
 			AND (not_after IS NULL OR not_after > statement_timestamp())
 			AND {durable} AND `+notPaused+`$4::text)
 			ORDER BY not_before, id LIMIT $3::bigint FOR UPDATE SKIP LOCKED
@@ -203,14 +208,16 @@ func (l *base) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed,
 		RETURNING `+claimedColumns, args...)
 }
 
-// Unclaim implements ledger.Ledger. The sweep may have found the entries first.
+// Unclaim implements ledger.Ledger. The sweep may have found the entries first, and then Resend.
 func (l *base) Unclaim(ctx context.Context, token ledger.Token) (int, error) {
 	return l.change(ctx, `WITH chosen AS MATERIALIZED (
-			SELECT id FROM {entry} WHERE state IN (1, 4) AND token = $1::bytea ORDER BY id FOR UPDATE
+			SELECT id FROM {entry} WHERE id = ANY(ARRAY(SELECT id FROM {entry} WHERE state = 1 AND token = $1::bytea
+				UNION ALL SELECT id FROM {entry} WHERE state = 4 AND token = $1::bytea
+				UNION ALL SELECT id FROM {entry} WHERE state = 0 AND doubts > 0 AND token = $1::bytea)) ORDER BY id FOR UPDATE
 		), changed AS (
 			UPDATE {entry} SET state = 0, attempts = attempts - 1, token = NULL, lease_until = NULL, settled_at = NULL,
-				error = CASE WHEN state = 1 THEN error ELSE '' END
-			WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND state + 0 IN (1, 4) AND token = $1::bytea RETURNING 1)`, token[:])
+				doubts = doubts - (state = 0)::integer, error = CASE WHEN state = 1 THEN error ELSE '' END
+			WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND state + 0 IN (0, 1, 4) AND token = $1::bytea RETURNING 1)`, token[:])
 }
 
 // outcome is the JSON form of a ledger.Outcome.
@@ -224,26 +231,27 @@ type outcome struct {
 	Wait     int64        `json:"wait"`
 	Denials  int          `json:"denials"`
 	Denied   bool         `json:"denied"`
+	Doubts   int          `json:"doubts"`
 	Returned bool         `json:"returned"`
 }
 
 const outcomesSQL = `s AS MATERIALIZED (
-	SELECT n, id, decode(token, 'hex') AS token, state, delivery, error, wait, denials, denied, returned FROM json_to_recordset($1::text::json)
+	SELECT n, id, decode(token, 'hex') AS token, state, delivery, error, wait, denials, denied, doubts, returned
+	FROM json_to_recordset($1::text::json)
 	AS s(n integer, id bigint, token text, state smallint, delivery smallint, error text, wait bigint, denials integer, denied boolean,
-		returned boolean))`
+		doubts integer, returned boolean))`
 
-// settleSQL keeps a delivery that is unknown while the entry is pending, because the entry
-// was unclear before it was resent. An entry can be rejected by its NotAfter before it turns
-// out that an earlier send was accepted.
+// settleSQL brings back the doubts as of the claim, since nobody has claimed the entry after
+// it. An entry can be rejected by its NotAfter before it turns out that an earlier send was
+// accepted.
 var settleSQL = `WITH ` + outcomesSQL + `, locked AS MATERIALIZED (
 			SELECT e.id FROM {entry} e WHERE e.id = ANY(ARRAY(SELECT id FROM s)) ORDER BY e.id FOR UPDATE SKIP LOCKED
 		), changed AS (
-			UPDATE {entry} e SET state = s.state, error = s.error,
-				delivery = CASE WHEN s.state = 0 AND e.delivery = 0 THEN 0 ELSE s.delivery END,
+			UPDATE {entry} e SET state = s.state, error = s.error, delivery = s.delivery, doubts = s.doubts,
 				body = CASE WHEN s.state = 2 THEN NULL ELSE e.body END,
 				not_before = CASE WHEN s.state = 0 THEN clock_timestamp() + s.wait * interval '1 millisecond' ELSE e.not_before END,
 				settled_at = CASE WHEN s.state <> 0 THEN statement_timestamp() END,
-				denials = s.denials, lane = CASE WHEN s.denials > 0 THEN 2 ELSE ` + lane + ` END,
+				denials = s.denials, lane = CASE WHEN s.denials > 0 THEN 2 ELSE e.priority END,
 				denied_at = CASE WHEN s.denied THEN statement_timestamp() ELSE e.denied_at END,
 				attempts = e.attempts - s.returned::integer, lease_until = NULL
 			FROM s WHERE e.id = s.id AND e.id = ANY(ARRAY(SELECT id FROM locked)) AND e.token = s.token
@@ -263,7 +271,7 @@ func (l *base) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled [
 	wire := make([]outcome, len(outcomes))
 	for i, s := range outcomes {
 		wire[i] = outcome{i, s.ID, hex.EncodeToString(s.Token[:]), s.State, uint8(s.Delivery), s.Error, s.Wait.Milliseconds(), s.Denials,
-			s.Denied, s.Returned}
+			s.Denied, s.Doubts, s.Returned}
 	}
 	settled = make([]ledger.Settled, len(outcomes))
 	err = l.own(ctx, func(q querier) error {
@@ -299,13 +307,25 @@ func (l *base) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled [
 }
 
 // Sweep implements ledger.Ledger.
-func (l *base) Sweep(ctx context.Context, limit int) (int, error) {
-	return l.change(ctx, `WITH expired AS MATERIALIZED (
-			SELECT id FROM {entry} WHERE state = 1 AND lease_until < statement_timestamp() ORDER BY id LIMIT $1::bigint FOR UPDATE SKIP LOCKED
-		), changed AS (
+func (l *base) Sweep(ctx context.Context, limit int, repeat ledger.Repeat) (swept ledger.Swept, err error) {
+	err = l.own(ctx, func(q querier) error {
+		return l.run(ctx, q, `WITH expired AS MATERIALIZED (
+			SELECT id, repeatable AND doubts < $3::integer - 1 AS again FROM {entry}
+			WHERE state = 1 AND lease_until < statement_timestamp() ORDER BY id LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+		), unclear AS (
 			UPDATE {entry} SET state = 4, settled_at = clock_timestamp(), error = $2::text,
 				lease_until = clock_timestamp() + (lease_until - claimed_at)
-			WHERE id = ANY(ARRAY(SELECT id FROM expired)) RETURNING 1)`, limit, ledger.SweptError)
+			WHERE id = ANY(ARRAY(SELECT id FROM expired WHERE NOT again)) RETURNING 1
+		), pending AS (
+			UPDATE {entry} SET state = 0, error = $2::text, doubts = doubts + 1, lease_until = NULL,
+				not_before = clock_timestamp() + least($4::bigint << least(attempts - 1, 20), $5::bigint) * interval '1 millisecond'
+			WHERE id = ANY(ARRAY(SELECT id FROM expired WHERE again)) RETURNING 1
+		)
+		SELECT (SELECT count(*) FROM unclear), (SELECT count(*) FROM pending)`,
+			[]any{limit, ledger.SweptError, repeat.Doubts, repeat.First.Milliseconds(), repeat.Longest.Milliseconds()},
+			func(row ledger.Scan) error { return row(&swept.Unclear, &swept.Pending) })
+	})
+	return swept, err
 }
 
 // Expire implements ledger.Ledger.
@@ -426,17 +446,18 @@ func (l *base) Resume(ctx context.Context, operations []string) error {
 type decision struct{ changeable, set string }
 
 var (
-	// resending marks the delivery of an entry that was unclear as unknown, and that of a
-	// rejected one as not sent.
+	// resending keeps the token of an entry that was unclear, so that its outcome still counts
+	// if it comes late.
 	resending = decision{`state + 0 IN (3, 4) AND (lease_until IS NULL OR lease_until <= statement_timestamp())
 			AND (not_after IS NULL OR not_after > statement_timestamp())`,
 		`state = 0, not_before = 'epoch', due_since = statement_timestamp(), settled_at = NULL, lease_until = NULL,
-			denials = 0, lane = ` + lane + `,
-			delivery = CASE WHEN state = 4 THEN 0 ELSE 1 END, token = CASE WHEN state = 4 THEN token END`}
+			denials = 0, lane = priority, delivery = 1, ` + doubt + `, token = CASE WHEN state = 4 THEN token END`}
 	dismissal = decision{`state + 0 IN (0, 3, 4)`,
-		`state = 5, body = NULL, error = '', lease_until = NULL, settled_at = statement_timestamp(),
-			delivery = CASE WHEN state = 4 THEN 0 ELSE delivery END`}
+		`state = 5, body = NULL, error = '', lease_until = NULL, settled_at = statement_timestamp(), ` + doubt}
 )
+
+// doubt counts an entry that somebody takes out of unclear.
+const doubt = `doubts = doubts + (state = 4)::integer`
 
 // Resend implements ledger.Ledger.
 func (l *base) Resend(ctx context.Context, keys []string) ([]ledger.Decision, error) {
@@ -477,7 +498,7 @@ func (l *base) decide(ctx context.Context, q querier, d decision, keys []string,
 
 // Quarantine implements ledger.Ledger.
 func (l *base) Quarantine(ctx context.Context) (int, error) {
-	return l.change(ctx, `WITH chosen AS MATERIALIZED (SELECT id FROM {entry} WHERE state IN (0, 1) AND {durable} ORDER BY id FOR UPDATE),
+	return l.change(ctx, `WITH chosen AS MATERIALIZED (SELECT id FROM {entry} WHERE state IN (0, 1, 3) AND {durable} ORDER BY id FOR UPDATE),
 		changed AS (
 		UPDATE {entry} SET state = 4, token = NULL, delivery = 0, settled_at = statement_timestamp(), error = $1::text,
 			lease_until = CASE WHEN state = 1 THEN statement_timestamp() + (lease_until - claimed_at) END

@@ -68,11 +68,11 @@ func (s *SQLStore) Close() error {
 	return nil
 }
 
-// Ledger returns the ledger of the store. It is for package outbox.
-func (s *Store) Ledger() ledger.TxLedger[pgx.Tx] { return s.ledger }
+// Ledger returns what package outbox opens.
+func (s *Store) Ledger() ledger.Handle[pgx.Tx] { return ledger.NewHandle(s.ledger) }
 
-// Ledger returns the ledger of the store. It is for package outbox.
-func (s *SQLStore) Ledger() ledger.TxLedger[ledger.SQLTx] { return s.ledger }
+// Ledger returns what package outbox opens.
+func (s *SQLStore) Ledger() ledger.Handle[ledger.SQLTx] { return ledger.NewHandle(s.ledger) }
 
 // txLedger implements [ledger.TxLedger] with the transactions of a library.
 type txLedger[Tx any] struct {

@@ -59,7 +59,7 @@ func migrated(t *testing.T, parameters ...string) (*pgxpool.Pool, *postgres.Stor
 
 // entry is an entry to insert.
 func entry(key string) ledger.NewEntry {
-	return ledger.NewEntry{Key: key, Operation: "trigger event", Digest: []byte{1}}
+	return ledger.NewEntry{Key: key, Operation: "trigger event", Digest: []byte{1}, Priority: ledger.Normal}
 }
 
 func TestTheTablesStayInTheirSchemaWhateverTheSearchPath(t *testing.T) {
@@ -69,7 +69,7 @@ func TestTheTablesStayInTheirSchemaWhateverTheSearchPath(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `SET LOCAL search_path = pg_catalog`)
 	require.NoError(t, err)
-	_, err = store.Ledger().InsertTx(t.Context(), tx, []ledger.NewEntry{entry("order")})
+	_, err = ledger.Open(store.Ledger()).InsertTx(t.Context(), tx, []ledger.NewEntry{entry("order")})
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))
 	var n int
@@ -96,7 +96,7 @@ func TestOwnTransactionsAreDurable(t *testing.T) {
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT value FROM settings ORDER BY id DESC LIMIT 1`).Scan(&value))
 		return value
 	}
-	l, ctx := store.Ledger(), t.Context()
+	l, ctx := ledger.Open(store.Ledger()), t.Context()
 	insert := func(key string) error {
 		_, err := l.Insert(ctx, []ledger.NewEntry{entry(key)})
 		return err
@@ -144,12 +144,12 @@ func TestInsertsOfTheSameKeysInOppositeOrderSucceed(t *testing.T) {
 	var group sync.WaitGroup
 	for _, entries := range [][]ledger.NewEntry{forward, backward, forward, backward} {
 		group.Go(func() {
-			_, err := store.Ledger().Insert(t.Context(), entries)
+			_, err := ledger.Open(store.Ledger()).Insert(t.Context(), entries)
 			assert.NoError(t, err)
 		})
 	}
 	group.Wait()
-	counts, err := store.Ledger().Counts(t.Context())
+	counts, err := ledger.Open(store.Ledger()).Counts(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, n, counts.ByState[ledger.Pending])
 }
@@ -163,9 +163,9 @@ func TestOwnTransactionsAreReadCommitted(t *testing.T) {
 	for i := range 8 {
 		group.Go(func() {
 			for n := range 50 {
-				_, err := store.Ledger().Insert(context.Background(), []ledger.NewEntry{entry(fmt.Sprintf("%d %d", i, n))})
+				_, err := ledger.Open(store.Ledger()).Insert(context.Background(), []ledger.NewEntry{entry(fmt.Sprintf("%d %d", i, n))})
 				assert.NoError(t, err)
-				_, err = store.Ledger().Claim(context.Background(), ledger.Claim{Token: ledger.Token{byte(i + 1)}, Lease: time.Minute, Limit: 3,
+				_, err = ledger.Open(store.Ledger()).Claim(context.Background(), ledger.Claim{Token: ledger.Token{byte(i + 1)}, Lease: time.Minute, Limit: 3,
 					Look: triggers, MaxBytes: 100})
 				assert.NoError(t, err)
 			}
@@ -195,12 +195,12 @@ func TestMigrateFromManyProcessesAtOnceAndAgainAndWithAShortStatementTimeout(t *
 	defer pool.Close()
 	store, err := postgres.New(t.Context(), pool)
 	require.NoError(t, err)
-	key := store.Ledger().DigestKey()
+	key := ledger.Open(store.Ledger()).DigestKey()
 	assert.Len(t, key, 32)
 	require.NoError(t, postgres.Migrate(t.Context(), pool))
 	store, err = postgres.New(t.Context(), pool)
 	require.NoError(t, err)
-	assert.Equal(t, key, store.Ledger().DigestKey())
+	assert.Equal(t, key, ledger.Open(store.Ledger()).DigestKey())
 	_, err = pool.Exec(t.Context(), `UPDATE outbox_meta SET version = 7`)
 	require.NoError(t, err)
 	_, err = postgres.New(t.Context(), pool)

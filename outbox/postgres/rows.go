@@ -11,12 +11,13 @@ import (
 const unit = ledger.Unit(time.Microsecond)
 
 var (
-	entryColumns = `id, key, operation, state, attempts, delivery, error, ` + micros(`created_at`) + `, ` + micros(`not_before`) + `, ` +
-		micros(`settled_at`) + `, ` + micros(`not_after`) + `, ` + micros(`lease_until`) + `, urgent, ` + nowColumn
-	claimedColumns = `id, key, operation, body, sealed, attempts, denials, ` + micros(`created_at`) + `, ` + micros(`not_before`) +
-		`, error, ` + micros(`not_after`) + `, ` + micros(`not_after - statement_timestamp()`) + `, urgent,
+	entryColumns = `id, key, operation, digest, state, attempts, doubts, delivery, error, ` + micros(`created_at`) + `, ` +
+		micros(`not_before`) + `, ` + micros(`settled_at`) + `, ` + micros(`not_after`) + `, ` + micros(`lease_until`) +
+		`, priority, repeatable, ` + size + `, ` + nowColumn
+	claimedColumns = entryColumns + `, body, sealed, denials,
 		denials > 0 AND EXISTS (SELECT 1 FROM {entry} other WHERE other.state = 2 AND other.operation = e.operation
 			AND other.settled_at > e.denied_at)`
+	size      = `COALESCE(octet_length(body), 0)`
 	nowColumn = micros(`statement_timestamp()`)
 )
 

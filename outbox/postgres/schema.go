@@ -19,8 +19,8 @@ import (
 // are filled to 80 %. Vacuum runs often, because the counts read only indexes of the pages
 // that it has seen.
 //
-// The indexes are all partial. They serve the claim, the end of NotAfter, the sweep, the
-// purge, the lists of entries that need attention, and the counts, which read nothing
+// The indexes are all partial. They serve the claim, the end of NotAfter, Unclaim, the sweep,
+// the purge, the lists of entries that need attention, and the counts, which read nothing
 // else. The one by age is small, since pending entries are counted from it: entries of one
 // transaction became due at the same time, and Postgres stores equal values once.
 var steps = [][]string{{
@@ -37,10 +37,12 @@ var steps = [][]string{{
 		operation   text NOT NULL,
 		body        bytea,
 		sealed      boolean NOT NULL,
-		urgent      boolean NOT NULL,
+		priority    smallint NOT NULL,
+		repeatable  boolean NOT NULL,
 		state       smallint NOT NULL DEFAULT 0,
 		token       bytea,
 		attempts    integer NOT NULL DEFAULT 0,
+		doubts      integer NOT NULL DEFAULT 0,
 		denials     integer NOT NULL DEFAULT 0,
 		denied_at   timestamptz,
 		lane        smallint NOT NULL,
@@ -57,6 +59,7 @@ var steps = [][]string{{
 	`CREATE INDEX outbox_entry_next ON {entry} (operation, lane, not_before, id) WHERE state = 0`,
 	`CREATE INDEX outbox_entry_age ON {entry} (due_since) WHERE state = 0`,
 	`CREATE INDEX outbox_entry_not_after ON {entry} (not_after) WHERE state = 0 AND not_after IS NOT NULL`,
+	`CREATE INDEX outbox_entry_doubted ON {entry} (token) WHERE state = 0 AND doubts > 0`,
 	`CREATE INDEX outbox_entry_lease ON {entry} (lease_until) WHERE state = 1`,
 	`CREATE INDEX outbox_entry_accepted ON {entry} (operation, settled_at) WHERE state = 2`,
 	`CREATE INDEX outbox_entry_attention ON {entry} (state, id) WHERE state IN (3, 4)`,

@@ -22,8 +22,8 @@ type Store struct{ ledger *sqliteledger.Ledger }
 // outbox_pause if they are missing. db can use any driver with SQLite 3.38 or later.
 //
 // The store uses one connection of db at a time, and none between its calls. It sets
-// synchronous=FULL and secure_delete=ON on that connection while it writes, and restores
-// both. It leaves the other settings to you. With journal_mode=WAL, readers and a writer
+// synchronous=FULL, secure_delete=ON and a short busy_timeout on that connection while it
+// writes, and restores them. It leaves the other settings to you. With journal_mode=WAL, readers and a writer
 // do not wait for each other. Your own transactions need a busy_timeout and should begin
 // with BEGIN IMMEDIATE (_txlock=immediate for modernc.org/sqlite). Otherwise they fail
 // with "database is locked" while another connection writes. A database in memory needs
@@ -48,5 +48,5 @@ func New(ctx context.Context, db *sql.DB) (*Store, error) {
 // Close closes the store. It leaves the db given to [New] open.
 func (s *Store) Close() error { return s.ledger.Close() }
 
-// Ledger returns the ledger of the store. It is for package outbox.
-func (s *Store) Ledger() ledger.TxLedger[ledger.SQLTx] { return s.ledger }
+// Ledger returns what package outbox opens.
+func (s *Store) Ledger() ledger.Handle[ledger.SQLTx] { return ledger.NewHandle(s.ledger) }

@@ -37,8 +37,8 @@ type Store struct{ ledger *sqliteledger.Ledger }
 // Close closes the file.
 func (s *Store) Close() error { return s.ledger.Close() }
 
-// Ledger returns the ledger of the store. It is for package outbox.
-func (s *Store) Ledger() ledger.TxLedger[ledger.SQLTx] { return s.ledger }
+// Ledger returns what package outbox opens.
+func (s *Store) Ledger() ledger.Handle[ledger.SQLTx] { return ledger.NewHandle(s.ledger) }
 
 // Open opens the outbox in a file. A missing file is created with mode 0600; an existing
 // file keeps its mode. SQLite creates the files beside it with the same mode. Any number

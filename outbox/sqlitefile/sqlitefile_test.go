@@ -19,7 +19,7 @@ func TestOpenCreatesAFileThatOnlyItsOwnerCanRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "with a space, 100%?#.db")
 	store, err := sqlitefile.Open(t.Context(), path)
 	require.NoError(t, err)
-	_, err = store.Ledger().Insert(t.Context(), []ledger.NewEntry{{Key: "order", Operation: "trigger event",
+	_, err = ledger.Open(store.Ledger()).Insert(t.Context(), []ledger.NewEntry{{Key: "order", Operation: "trigger event",
 		Digest: []byte{1}, Body: []byte("{}")}})
 	require.NoError(t, err)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -30,7 +30,7 @@ func TestOpenCreatesAFileThatOnlyItsOwnerCanRead(t *testing.T) {
 	require.NoError(t, store.Close())
 	again, err := sqlitefile.Open(t.Context(), path)
 	require.NoError(t, err)
-	found, err := again.Ledger().Find(t.Context(), []string{"order"})
+	found, err := ledger.Open(again.Ledger()).Find(t.Context(), []string{"order"})
 	require.NoError(t, err)
 	assert.Len(t, found, 1)
 	require.NoError(t, again.Close())
@@ -44,7 +44,7 @@ func TestOpenByManyProcessesAtOnceWorks(t *testing.T) {
 		group.Go(func() {
 			store, err := sqlitefile.Open(t.Context(), path)
 			if assert.NoError(t, err) {
-				keys[i] = store.Ledger().DigestKey()
+				keys[i] = ledger.Open(store.Ledger()).DigestKey()
 				assert.NoError(t, store.Close())
 			}
 		})

@@ -117,7 +117,8 @@ func FuzzAPIKey(f *testing.F) {
 // FuzzSchedule checks any date and zone: they are sent if they are a time to come that package
 // time reads unchanged, and [messaging.ScheduleAt] writes that time in UTC.
 func FuzzSchedule(f *testing.F) {
-	for _, date := range []string{"2099-11-01 01:30:00", "2099-03-08 02:30:00", "2099-05-01 10:20:30", "2026-05-01 10:20:30", "1900-01-01 00:00:00",
+	for _, date := range []string{"2099-11-01 01:30:00", "2099-03-08 02:30:00", "2099-05-01 10:20:30", "2026-05-01 10:20:30",
+		"1900-01-01 00:00:00",
 		"0001-01-01 00:00:00", "0000-01-01 00:00:00", "9999-12-31 23:59:59", "2026-02-29 10:20:30",
 		"2026-05-01", "2026-05-01 1:20:30", "2026-05-01 1:20:30.5",
 		"2026-05-01 10:20:30.5", "2026-05-01T10:20:30Z", "0000-00-00 00:00:00", "tomorrow", "", "\xff"} {

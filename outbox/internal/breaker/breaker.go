@@ -36,6 +36,7 @@ type Outcome struct {
 	Kind       Kind
 	Reason     string // without personal data
 	RetryAfter time.Duration
+	Delay      time.Duration // between two probes while this is the reason; 0 if it grows
 }
 
 // Timing holds the durations of the breakers.
@@ -55,6 +56,7 @@ type Breakers struct {
 	key        state // for all operations
 	operations map[string]*operation
 	changed    chan struct{} // closed when what Admit returns may have changed
+	hanging    int           // requests that do not return
 }
 
 // state is whether a breaker is open.
@@ -160,6 +162,32 @@ func (b *Breakers) stateOf(p Pass) *state {
 func (b *Breakers) Report(p Pass, outcome Outcome, now time.Time) (open bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.report(p, outcome, now)
+}
+
+// Hangs reports that the request of an entry does not return, in the place of its outcome.
+func (b *Breakers) Hangs(p Pass, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hanging++
+	b.report(p, Outcome{Kind: Failed, Reason: "a request does not return"}, now)
+}
+
+// Returns reports that a request has returned after Hangs.
+func (b *Breakers) Returns() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hanging--
+}
+
+// Stuck reports whether requests that do not return occupy all that may be in flight.
+func (b *Breakers) Stuck() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.hanging >= b.inFlight
+}
+
+func (b *Breakers) report(p Pass, outcome Outcome, now time.Time) (open bool) {
 	defer b.notify()
 	o := b.operation(p.Operation)
 	o.claimed--
@@ -233,6 +261,9 @@ func (b *Breakers) probed(p Pass, outcome Outcome, now time.Time) {
 
 // open opens a breaker, or keeps it open for another while.
 func (s *state) open(outcome Outcome, delay time.Duration, now time.Time) {
+	if outcome.Delay > 0 {
+		delay = outcome.Delay
+	}
 	s.why, s.delay = outcome.Reason, delay
 	s.until = now.Add(max(delay, outcome.RetryAfter))
 }

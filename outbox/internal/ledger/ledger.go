@@ -41,12 +41,15 @@ var (
 	ErrNoTransaction = errors.New("not a transaction")
 )
 
-// Store gives package outbox its ledger. It has no other method, so the types of the
-// packages sqlite and postgres do not show the methods of the ledger.
-type Store[Tx any] interface {
-	// Ledger is for package outbox.
-	Ledger() TxLedger[Tx]
-}
+// Handle holds a ledger that only this module can open. A store hands it out, so that its
+// users do not see the methods of the ledger.
+type Handle[Tx any] struct{ ledger TxLedger[Tx] }
+
+// NewHandle returns a handle that holds a ledger.
+func NewHandle[Tx any](l TxLedger[Tx]) Handle[Tx] { return Handle[Tx]{l} }
+
+// Open returns the ledger of a handle.
+func Open[Tx any](h Handle[Tx]) TxLedger[Tx] { return h.ledger }
 
 // TxLedger is a Ledger that can also insert in the caller's transaction.
 type TxLedger[Tx any] interface {
@@ -70,8 +73,7 @@ type Ledger interface {
 	// or the existing one with the same key.
 	Insert(ctx context.Context, entries []NewEntry) ([]Inserted, error)
 
-	// Due returns when the first entry of each class is due. It leaves out classes without
-	// entries, and entries that only Expire changes.
+	// Due returns the first entry of each class. It leaves out classes without entries, and entries that only Expire changes.
 	Due(ctx context.Context, looks []Look) ([]Due, error)
 	// Claim turns pending entries that are due into sending ones, in one durable
 	// transaction that is committed when Claim returns. It claims nothing of a paused
@@ -87,8 +89,9 @@ type Ledger interface {
 	// also to a dismissed or rejected one. Settle waits for no lock of another transaction.
 	Settle(ctx context.Context, outcomes []Outcome) (settled []Settled, at time.Time, err error)
 	// Sweep turns up to limit entries whose lease is over from sending to unclear, and
-	// returns how many.
-	Sweep(ctx context.Context, limit int) (int, error)
+	// repeatable ones to pending, until they had too many doubts. It returns how many of both.
+	// Their tokens stay.
+	Sweep(ctx context.Context, limit int, repeat Repeat) (Swept, error)
 	// Expire turns up to limit pending entries whose NotAfter has passed into rejected
 	// ones, and returns them.
 	Expire(ctx context.Context, limit int) ([]Entry, error)
@@ -115,7 +118,7 @@ type Ledger interface {
 	Resend(ctx context.Context, keys []string) ([]Decision, error)
 	// Dismiss turns pending, unclear and rejected entries into dismissed ones.
 	Dismiss(ctx context.Context, keys []string) ([]Decision, error)
-	// Quarantine turns pending and sending entries into unclear ones.
+	// Quarantine turns pending, sending and rejected entries into unclear ones.
 	Quarantine(ctx context.Context) (int, error)
 
 	// Pause keeps entries of the operations from being claimed, until Resume.
@@ -134,7 +137,8 @@ type NewEntry struct {
 	Sealed         bool
 	NotBefore      time.Time
 	NotAfter       time.Time
-	Urgent         bool
+	Priority       Lane
+	Repeatable     bool
 }
 
 // Inserted returns the entry as it is after it was added. Times are stored as whole
@@ -147,14 +151,14 @@ func (e NewEntry) Inserted(id int64, at time.Time) Inserted {
 	if !e.NotAfter.IsZero() {
 		e.NotAfter = time.UnixMilli(e.NotAfter.UnixMilli())
 	}
-	return Inserted{Digest: e.Digest, Entry: Entry{ID: id, Key: e.Key, Operation: e.Operation, State: Pending,
-		Delivery: messaging.DeliveryNotSent, EnqueuedAt: at, NotBefore: due, NotAfter: e.NotAfter, Urgent: e.Urgent}}
+	return Inserted{Entry: Entry{ID: id, Key: e.Key, Operation: e.Operation, Digest: e.Digest, State: Pending,
+		Delivery: messaging.DeliveryNotSent, EnqueuedAt: at, NotBefore: due, NotAfter: e.NotAfter, Priority: e.Priority,
+		Repeatable: e.Repeatable}}
 }
 
 // Inserted is an entry that Insert added or found.
 type Inserted struct {
 	Entry
-	Digest  []byte
 	Present bool
 }
 
@@ -162,22 +166,33 @@ type Inserted struct {
 type Entry struct {
 	ID             int64
 	Key, Operation string
+	Digest         []byte
 	State          State
 	Attempts       int
-	Delivery       messaging.Delivery
-	Error          string
-	EnqueuedAt     time.Time
-	NotBefore      time.Time
-	NotAfter       time.Time
-	SettledAt      time.Time
-	Urgent         bool
+	// Doubts counts the sends of which nobody knows what they did: those after which an
+	// unclear entry was resent or dismissed, and a repeatable one was to be sent again. Every
+	// other outcome of the same token brings back the number as of its claim.
+	Doubts     int
+	Delivery   messaging.Delivery // of the last attempt
+	Error      string             // of the last attempt
+	EnqueuedAt time.Time
+	NotBefore  time.Time
+	NotAfter   time.Time // zero if the entry may be sent at any time
+	SettledAt  time.Time
+	Priority   Lane
+	Repeatable bool
+	Position   Position
+	Size       int64 // of the body
 	// DueIn is how long a pending entry is not due yet.
 	DueIn time.Duration
 	// LeaseLeft is how long the lease of a sending entry lasts, and how long an unclear one
 	// whose process may be alive cannot be resent.
 	LeaseLeft time.Duration
-	Late      bool // NotAfter has passed
+	Left      time.Duration // until NotAfter
 }
+
+// Late reports whether NotAfter has passed.
+func (e Entry) Late() bool { return !e.NotAfter.IsZero() && e.Left <= 0 }
 
 // Filter selects entries.
 type Filter struct {
@@ -193,9 +208,9 @@ type Lane int16
 
 // The lanes, in the order in which their entries are sent.
 const (
-	Urgent Lane = iota
+	High Lane = iota
 	Normal
-	Denied // entries that the service has denied before
+	Low // has the entries that the service has denied, too
 )
 
 // Class is a part of the entries of a lane: those that wait for a time, in the order of
@@ -233,10 +248,12 @@ func (l Look) From() Position {
 	return l.After
 }
 
-// Due is when the first entry of a class is due.
+// Due is the first entry of a class.
 type Due struct {
 	Class
-	Wait   time.Duration // 0 if an entry is due already
+	Head   Position
+	Size   int64         // of its body
+	Wait   time.Duration // until it is due, 0 if it is due already
 	Paused bool
 }
 
@@ -269,24 +286,13 @@ type Claim struct {
 
 // Claimed is an entry that was claimed.
 type Claimed struct {
-	ID             int64
-	Key, Operation string
-	Body           []byte
-	Sealed         bool
-	Position       Position
-	// Attempts includes this claim.
-	Attempts int
+	Entry  // its Attempts include this claim
+	Body   []byte
+	Sealed bool
 	// Denials counts the denials of the entry, and AcceptedSince reports whether another
 	// entry of its operation was accepted since the last one.
 	Denials       int
 	AcceptedSince bool
-	Error         string // of the last attempt
-	EnqueuedAt    time.Time
-	NotBefore     time.Time
-	// NotAfter is zero if the entry may be sent at any time. Left is the time until then.
-	NotAfter time.Time
-	Left     time.Duration
-	Urgent   bool
 }
 
 // Outcome is the outcome of a claimed entry.
@@ -302,6 +308,8 @@ type Outcome struct {
 	// is one.
 	Denials int
 	Denied  bool
+	// Doubts becomes the number of doubts of the entry.
+	Doubts int
 	// Returned is true if no attempt was made, so that none is counted.
 	Returned bool
 }
@@ -317,6 +325,15 @@ const (
 	// Locked means that another transaction has locked the entry: try again.
 	Locked
 )
+
+// Repeat says how a sweep makes repeatable entries pending again.
+type Repeat struct {
+	Doubts         int           // with so many and this one, they become unclear
+	First, Longest time.Duration // the wait after the first attempt, doubling, and the longest one
+}
+
+// Swept counts the entries that a sweep has changed, by their new state.
+type Swept struct{ Unclear, Pending int }
 
 // Decision is what became of an entry that was to be resent or dismissed.
 type Decision struct {
@@ -371,7 +388,7 @@ func Digest(key []byte, operation string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// These are the error texts of entries that became unclear without an outcome.
+// These are the error texts of entries that became unclear, or pending, without an outcome.
 const (
 	SweptError       = "the process that sent it did not report the outcome in time"
 	QuarantinedError = "quarantined"
@@ -400,7 +417,7 @@ func Decisions(keys []string, changed, found []Entry) []Decision {
 
 // AddPresent fills in the entries that were not inserted, since they existed already. find
 // returns those with the given keys. missing is the key of one that find does not return.
-func AddPresent(entries []NewEntry, inserted []Inserted, find func(keys []string) ([]Inserted, error)) (missing string, err error) {
+func AddPresent(entries []NewEntry, inserted []Inserted, find func(keys []string) ([]Entry, error)) (missing string, err error) {
 	var keys []string
 	for i, e := range entries {
 		if inserted[i].ID == 0 {
@@ -411,15 +428,15 @@ func AddPresent(entries []NewEntry, inserted []Inserted, find func(keys []string
 		return "", nil
 	}
 	found, err := find(keys)
-	byKey := make(map[string]Inserted, len(found))
-	for _, in := range found {
-		byKey[in.Key] = in
+	byKey := make(map[string]Entry, len(found))
+	for _, e := range found {
+		byKey[e.Key] = e
 	}
 	for i, e := range entries {
 		if inserted[i].ID != 0 {
 			continue
 		}
-		if inserted[i] = byKey[e.Key]; inserted[i].ID == 0 {
+		if inserted[i] = (Inserted{byKey[e.Key], true}); inserted[i].ID == 0 {
 			missing = e.Key
 		}
 	}

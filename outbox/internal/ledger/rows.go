@@ -30,46 +30,33 @@ func (u Unit) Duration(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), math.MaxInt64/int64(u))) * time.Duration(u)
 }
 
-// Entry scans the columns of an entry: id, key, operation, state, attempts, delivery, error,
-// created_at, not_before, settled_at, not_after, lease_until, urgent and the current time.
+// Entry scans the columns of an entry: id, key, operation, digest, state, attempts, doubts,
+// delivery, error, created_at, not_before, settled_at, not_after, lease_until, priority,
+// repeatable, the size of the body and the current time.
 func (u Unit) Entry(row Scan) (e Entry, err error) {
 	var enqueued, notBefore, now int64
 	var settled, notAfter, lease *int64
-	err = row(&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &enqueued, &notBefore, &settled, &notAfter,
-		&lease, &e.Urgent, &now)
+	err = row(&e.ID, &e.Key, &e.Operation, &e.Digest, &e.State, &e.Attempts, &e.Doubts, &e.Delivery, &e.Error, &enqueued, &notBefore,
+		&settled, &notAfter, &lease, &e.Priority, &e.Repeatable, &e.Size, &now)
 	if err != nil {
 		return e, err
 	}
 	due := cmp.Or(notBefore, enqueued)
 	e.EnqueuedAt, e.NotBefore, e.SettledAt, e.NotAfter = u.Time(&enqueued), u.Time(&due), u.Time(settled), u.Time(notAfter)
-	e.DueIn, e.Late = u.Duration(notBefore-now), notAfter != nil && *notAfter <= now
+	e.Position, e.DueIn = Position{Time: notBefore, ID: e.ID}, u.Duration(notBefore-now)
+	if notAfter != nil {
+		e.Left = u.Duration(*notAfter - now)
+	}
 	if lease != nil {
 		e.LeaseLeft = u.Duration(*lease - now)
 	}
 	return e, nil
 }
 
-// Inserted scans the columns of an entry and its digest.
-func (u Unit) Inserted(row Scan) (i Inserted, err error) {
-	i.Present = true
-	i.Entry, err = u.Entry(func(into ...any) error { return row(append(into, &i.Digest)...) })
-	return i, err
-}
-
-// Claimed scans id, key, operation, body, sealed, attempts, denials, created_at, not_before,
-// error, not_after, the time until then, urgent, and whether another entry was accepted since
-// the last denial.
+// Claimed scans the columns of an entry, body, sealed, denials, and whether another entry was
+// accepted since the last denial.
 func (u Unit) Claimed(row Scan) (c Claimed, err error) {
-	var enqueued, notBefore int64
-	var notAfter, left *int64
-	err = row(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Denials, &enqueued, &notBefore, &c.Error, &notAfter,
-		&left, &c.Urgent, &c.AcceptedSince)
-	due := cmp.Or(notBefore, enqueued)
-	c.EnqueuedAt, c.NotBefore, c.NotAfter = u.Time(&enqueued), u.Time(&due), u.Time(notAfter)
-	c.Position = Position{Time: notBefore, ID: c.ID}
-	if left != nil {
-		c.Left = u.Duration(*left)
-	}
+	c.Entry, err = u.Entry(func(into ...any) error { return row(append(into, &c.Body, &c.Sealed, &c.Denials, &c.AcceptedSince)...) })
 	return c, err
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxBodies limits the size of the bodies that a process holds.
-	maxBodies = 64 << 20
+	// MaxBodies limits the size of the bodies that a process holds. A larger one is held alone.
+	MaxBodies = 64 << 20
 	// ClaimBodies limits the size of the bodies of one claim.
 	ClaimBodies = 8 << 20
 	// gatherPart is the part of the claims that a large claim waits for, because a claim
@@ -24,14 +24,14 @@ type Limit struct {
 	room   *semaphore.Weighted // for entries that are claimed and not recorded
 	bodies *semaphore.Weighted
 	slots  chan struct{} // holds a value for each request that can be sent
-	urgent chan struct{} // passes a slot to an urgent entry that waits for one
+	first  chan struct{} // passes a slot to an entry that comes first
 }
 
 // New returns the limits of a process that sends inFlight requests at a time. It claims twice
 // as many entries, so that the next ones are there when a request ends.
 func New(inFlight int) *Limit {
-	l := &Limit{claims: 2 * inFlight, room: semaphore.NewWeighted(2 * int64(inFlight)), bodies: semaphore.NewWeighted(maxBodies),
-		slots: make(chan struct{}, inFlight), urgent: make(chan struct{})}
+	l := &Limit{claims: 2 * inFlight, room: semaphore.NewWeighted(2 * int64(inFlight)), bodies: semaphore.NewWeighted(MaxBodies),
+		slots: make(chan struct{}, inFlight), first: make(chan struct{})}
 	for range inFlight {
 		l.slots <- struct{}{}
 	}
@@ -54,27 +54,34 @@ func (l *Limit) Claims(ctx context.Context, n int) int {
 // EndClaims makes room for n entries.
 func (l *Limit) EndClaims(n int) { l.room.Release(int64(n)) }
 
-// Bodies waits until the bodies of a claim can be read, and returns how much is taken for
-// them. alone is true if no other body is held, so that one of any size can be read.
-func (l *Limit) Bodies(ctx context.Context) (taken int64, alone bool, err error) {
-	if l.bodies.TryAcquire(maxBodies) {
-		return maxBodies, true, nil
+// Bodies takes room for the bodies of a claim whose first one has a size, and for more of them
+// if there is room now. It waits until there is room for the first one, and returns how much
+// it has taken, or 0 if ctx ends first. Nobody overtakes one that waits.
+func (l *Limit) Bodies(ctx context.Context, size int64) (taken int64) {
+	least := min(max(size, 1), MaxBodies)
+	for taken = ClaimBodies; taken > least; taken /= 2 {
+		if l.bodies.TryAcquire(taken) {
+			return taken
+		}
 	}
-	return ClaimBodies, false, l.bodies.Acquire(ctx, ClaimBodies)
+	if l.bodies.Acquire(ctx, least) != nil {
+		return 0
+	}
+	return least
 }
 
 // Weigh returns what a body of a size counts for.
-func Weigh(size int) int64 { return min(int64(size), maxBodies) }
+func Weigh(size int) int64 { return min(int64(size), MaxBodies) }
 
 // EndBodies gives back what was taken.
 func (l *Limit) EndBodies(taken int64) { l.bodies.Release(taken) }
 
-// Slot waits until a request can be sent. Urgent ones come first. It returns false if end or
-// recall is closed first.
-func (l *Limit) Slot(urgent bool, end, recall <-chan struct{}) bool {
+// Slot waits until a request can be sent. Those of high priority come first. It returns false
+// if end or recall is closed first.
+func (l *Limit) Slot(high bool, end, recall <-chan struct{}) bool {
 	var first chan struct{}
-	if urgent {
-		first = l.urgent
+	if high {
+		first = l.first
 	}
 	select {
 	case <-end:
@@ -97,7 +104,7 @@ func (l *Limit) Slot(urgent bool, end, recall <-chan struct{}) bool {
 // EndSlot gives a slot back.
 func (l *Limit) EndSlot() {
 	select {
-	case l.urgent <- struct{}{}:
+	case l.first <- struct{}{}:
 	default:
 		l.slots <- struct{}{}
 	}

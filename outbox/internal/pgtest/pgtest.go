@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -25,27 +27,59 @@ const Variable = "MESSAGING_TEST_POSTGRES"
 // is no server, the test is skipped, or fails if the variable CI is set.
 func URL(t testing.TB) string {
 	t.Helper()
-	server := cmp.Or(os.Getenv(Variable), "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable")
-	schema := "outbox_test_" + strings.ToLower(rand.Text())
-	if err := execute(server, "CREATE SCHEMA "+schema); err != nil {
+	source, drop, err := newSchema()
+	if err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatalf("no Postgres server for the tests (set %s): %v", Variable, err)
+			t.Fatal(err)
 		}
-		t.Skipf("no Postgres server for the tests (set %s): %v", Variable, err)
+		t.Skip(err)
 	}
 	t.Cleanup(func() {
-		if err := execute(server, "DROP SCHEMA "+schema+" CASCADE"); err != nil {
+		if err := drop(); err != nil {
 			t.Error(err)
 		}
 	})
+	return source
+}
+
+// Main is for TestMain of a package with examples. It runs the tests with the URL of a new
+// schema in the variable DATABASE_URL. If there is no server, it skips the examples, or fails
+// if the variable CI is set.
+func Main(m *testing.M) (code int) {
+	source, drop, err := newSchema()
+	if err != nil && os.Getenv("CI") != "" {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err != nil {
+		flag.Parse()
+		_ = flag.Set("test.skip", "^Example")
+		return m.Run()
+	}
+	_ = os.Setenv("DATABASE_URL", source)
+	code = m.Run()
+	if err := drop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// newSchema returns the URL of a new schema, and what drops it.
+func newSchema() (source string, drop func() error, err error) {
+	server := cmp.Or(os.Getenv(Variable), "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable")
 	u, err := url.Parse(server)
 	if err != nil {
-		t.Fatal("the URL of the server is not valid")
+		return "", nil, errors.New("the URL of the server is not valid")
+	}
+	schema := "outbox_test_" + strings.ToLower(rand.Text())
+	if err := execute(server, "CREATE SCHEMA "+schema); err != nil {
+		return "", nil, fmt.Errorf("no Postgres server for the tests (set %s): %w", Variable, err)
 	}
 	query := u.Query()
 	query.Set("search_path", schema)
 	u.RawQuery = query.Encode()
-	return u.String()
+	return u.String(), func() error { return execute(server, "DROP SCHEMA "+schema+" CASCADE") }, nil
 }
 
 // Pool returns a pool of connections to a new schema.

@@ -3,6 +3,7 @@ package sqliteledger
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -27,13 +28,42 @@ func (l *Ledger) InsertTx(ctx context.Context, tx ledger.SQLTx, entries []ledger
 	if err := l.checkDatabase(ctx, tx); err != nil {
 		return nil, err
 	}
-	return insert(ctx, tx, entries)
+	if len(entries) == 1 {
+		return insert(ctx, tx, entries)
+	}
+	var inserted []ledger.Inserted
+	err := allOrNothing(ctx, tx, func() (err error) {
+		inserted, err = insert(ctx, tx, entries)
+		return err
+	})
+	return inserted, err
+}
+
+// allOrNothing takes back what fn has changed in tx if fn fails, since tx can still be
+// committed.
+func allOrNothing(ctx context.Context, tx ledger.SQLTx, fn func() error) error {
+	const release = `RELEASE outbox_insert`
+	if _, err := tx.ExecContext(ctx, `SAVEPOINT outbox_insert`); err != nil {
+		return err
+	}
+	err := fn()
+	ctx = context.WithoutCancel(ctx)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, release)
+		return err
+	}
+	_, rollbackErr := tx.ExecContext(ctx, `ROLLBACK TO outbox_insert`)
+	_, releaseErr := tx.ExecContext(ctx, release)
+	return errors.Join(err, rollbackErr, releaseErr)
 }
 
 // RemoveTx implements ledger.TxLedger.
 func (l *Ledger) RemoveTx(ctx context.Context, tx ledger.SQLTx, ids []int64) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM outbox_entry WHERE id IN (SELECT value FROM json_each(?))`, asJSON(ids))
-	return err
+	l.erased.Store(true)
+	return erasing(ctx, tx, func() error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM outbox_entry WHERE id IN (SELECT value FROM json_each(?))`, asJSON(ids))
+		return err
+	})
 }
 
 // check fails if the caller's transaction cannot be used.
@@ -65,18 +95,18 @@ func insert(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEntry) (
 // insertBatch adds the entries whose keys do not exist yet, in one statement.
 func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
 	now := now()
-	args := make([]any, 0, 10*len(entries))
+	args := make([]any, 0, 11*len(entries))
 	for _, e := range entries {
 		notBefore := int64(0) // which comes before any time, by any clock
 		if !e.NotBefore.IsZero() && e.NotBefore.UnixMilli() > now {
 			notBefore = e.NotBefore.UnixMilli()
 		}
 		args = append(args, e.Key, e.Digest, e.Operation, e.Body, e.Sealed, now, notBefore, max(now, notBefore),
-			milliseconds(e.NotAfter), e.Urgent)
+			milliseconds(e.NotAfter), e.Priority, e.Repeatable)
 	}
 	rows, err := conn.QueryContext(ctx, `INSERT INTO outbox_entry
-		(key, digest, operation, body, sealed, created_at, not_before, due_since, not_after, urgent) VALUES `+
-		strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", len(entries)), ", ")+
+		(key, digest, operation, body, sealed, created_at, not_before, due_since, not_after, priority, repeatable) VALUES `+
+		strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", len(entries)), ", ")+
 		` ON CONFLICT (key) DO NOTHING RETURNING id, key`, args...)
 	type added struct {
 		id  int64
@@ -97,9 +127,9 @@ func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEnt
 			inserted[i] = e.Inserted(id, time.UnixMilli(now))
 		}
 	}
-	_, err = ledger.AddPresent(entries, inserted, func(keys []string) ([]ledger.Inserted, error) {
-		rows, err := conn.QueryContext(ctx, `SELECT `+entryColumns+`, digest FROM outbox_entry WHERE `+inKeys, asJSON(keys))
-		return collect(rows, err, unit.Inserted)
+	_, err = ledger.AddPresent(entries, inserted, func(keys []string) ([]ledger.Entry, error) {
+		rows, err := conn.QueryContext(ctx, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+inKeys, asJSON(keys))
+		return collect(rows, err, unit.Entry)
 	})
 	return inserted, err
 }

@@ -96,12 +96,13 @@ const notOver = `(not_after IS NULL OR not_after > ` + nowSQL + `)`
 
 // dueSQL reads the first entry of each class. A look is [operation, lane, latest time, time,
 // id].
-const dueSQL = `SELECT n, due - ` + nowSQL + `, EXISTS (SELECT 1 FROM outbox_pause WHERE operation = name) FROM (
-	SELECT look.key AS n, look.value->>0 AS name, (SELECT not_before FROM outbox_entry WHERE state = 0 AND operation = look.value->>0
+const dueSQL = `SELECT n, not_before, id, ` + size + `, not_before - ` + nowSQL + `,
+	EXISTS (SELECT 1 FROM outbox_pause WHERE outbox_pause.operation = outbox_entry.operation) FROM (
+	SELECT look.key AS n, (SELECT id FROM outbox_entry WHERE state = 0 AND operation = look.value->>0
 		AND lane = look.value->>1 AND not_before <= look.value->>2 AND (not_before, id) > (look.value->>3, look.value->>4) AND ` + notOver + `
-		ORDER BY not_before, id LIMIT 1) AS due
+		ORDER BY not_before, id LIMIT 1) AS head
 	FROM json_each(?) AS look)
-	WHERE due IS NOT NULL`
+	CROSS JOIN outbox_entry ON id = head`
 
 // Due implements ledger.Ledger.
 func (l *Ledger) Due(ctx context.Context, looks []ledger.Look) (due []ledger.Due, err error) {
@@ -115,7 +116,7 @@ func (l *Ledger) Due(ctx context.Context, looks []ledger.Look) (due []ledger.Due
 		due, err = collect(rows, err, func(scan ledger.Scan) (d ledger.Due, err error) {
 			var n int
 			var wait int64
-			err = scan(&n, &wait, &d.Paused)
+			err = scan(&n, &d.Head.Time, &d.Head.ID, &d.Size, &wait, &d.Paused)
 			d.Class, d.Wait = looks[n].Class, unit.Duration(wait)
 			return d, err
 		})
@@ -143,7 +144,7 @@ func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledge
 	statement := `UPDATE outbox_entry SET state = 1, attempts = attempts + 1, token = ?2, claimed_at = ?1, lease_until = ?1 + ?3
 		WHERE id IN (SELECT id FROM (
 			SELECT id, sum(size) OVER ` + order + ` AS total, row_number() OVER ` + order + ` AS n FROM (
-				SELECT id, not_before, COALESCE(length(body), 0) AS size FROM outbox_entry WHERE state = 0 AND operation = ?4 AND ` + chosen + `
+				SELECT id, not_before, ` + size + ` AS size FROM outbox_entry WHERE state = 0 AND operation = ?4 AND ` + chosen + `
 				AND (not_after IS NULL OR not_after > ?1)
 				ORDER BY not_before, id LIMIT ?5 * NOT EXISTS (SELECT 1 FROM outbox_pause WHERE operation = ?4)))
 			WHERE total <= ?6 OR ?7 AND n = 1)
@@ -164,18 +165,19 @@ func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledge
 	return claimed, err
 }
 
-// Unclaim implements ledger.Ledger. The sweep may have found the entries first.
+// Unclaim implements ledger.Ledger. The sweep may have found the entries first, and then Resend.
 func (l *Ledger) Unclaim(ctx context.Context, token ledger.Token) (int, error) {
 	return l.change(ctx, `UPDATE outbox_entry SET state = 0, attempts = attempts - 1, token = NULL, lease_until = NULL, settled_at = NULL,
-		error = CASE WHEN state = 1 THEN error ELSE '' END
-		WHERE state IN (1, 4) AND token = ?`, token[:])
+		doubts = doubts - (state = 0), error = CASE WHEN state = 1 THEN error ELSE '' END
+		WHERE id IN (SELECT id FROM outbox_entry WHERE state = 1 AND token = ?1
+			UNION ALL SELECT id FROM outbox_entry WHERE state = 4 AND token = ?1
+			UNION ALL SELECT id FROM outbox_entry WHERE state = 0 AND doubts > 0 AND token = ?1)`, token[:])
 }
 
-// settleSQL keeps a delivery that is unknown while the entry is pending, because the
-// entry was unclear before it was resent. An entry can be rejected by its NotAfter before it
-// turns out that an earlier send was accepted.
-const settleSQL = `UPDATE outbox_entry SET state = ?1, error = ?3,
-	delivery = CASE WHEN ?1 = 0 AND delivery = 0 THEN 0 ELSE ?2 END,
+// settleSQL brings back the doubts as of the claim, since nobody has claimed the entry after
+// it. An entry can be rejected by its NotAfter before it turns out that an earlier send was
+// accepted.
+const settleSQL = `UPDATE outbox_entry SET state = ?1, error = ?3, delivery = ?2, doubts = ?11,
 	body = CASE WHEN ?1 = 2 THEN NULL ELSE body END,
 	not_before = CASE WHEN ?1 = 0 THEN ?4 + ?5 ELSE not_before END,
 	settled_at = CASE WHEN ?1 = 0 THEN NULL ELSE ?4 END,
@@ -190,7 +192,7 @@ func (l *Ledger) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled
 		settled, at = make([]ledger.Settled, len(outcomes)), time.UnixMilli(now)
 		for i, s := range outcomes {
 			result, err := conn.ExecContext(ctx, settleSQL, s.State, s.Delivery, s.Error, now, s.Wait.Milliseconds(), s.Denials, s.ID, s.Token[:],
-				s.Denied, s.Returned)
+				s.Denied, s.Returned, s.Doubts)
 			if err != nil {
 				return err
 			}
@@ -210,14 +212,32 @@ func (l *Ledger) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled
 }
 
 // Sweep implements ledger.Ledger.
-func (l *Ledger) Sweep(ctx context.Context, limit int) (int, error) {
+func (l *Ledger) Sweep(ctx context.Context, limit int, repeat ledger.Repeat) (swept ledger.Swept, err error) {
 	const over = `state = 1 AND lease_until < ` + nowSQL
 	if none, err := l.none(ctx, over); none || err != nil { // without the write lock
-		return 0, err
+		return swept, err
 	}
-	return l.change(ctx, `UPDATE outbox_entry SET state = 4, settled_at = `+nowSQL+`, error = ?,
-		lease_until = `+nowSQL+` + lease_until - claimed_at
-		WHERE id IN (SELECT id FROM outbox_entry WHERE `+over+` ORDER BY id LIMIT ?)`, ledger.SweptError, limit)
+	const again = `repeatable AND doubts < ?3 - 1`
+	err = l.update(ctx, func(ctx context.Context, conn *writer) error {
+		rows, err := conn.QueryContext(ctx, `UPDATE outbox_entry SET error = ?2,
+			state = CASE WHEN `+again+` THEN 0 ELSE 4 END,
+			doubts = doubts + (`+again+`),
+			not_before = CASE WHEN `+again+` THEN `+nowSQL+` + min(?4 << min(attempts - 1, 20), ?5) ELSE not_before END,
+			settled_at = CASE WHEN `+again+` THEN NULL ELSE `+nowSQL+` END,
+			lease_until = CASE WHEN `+again+` THEN NULL ELSE `+nowSQL+` + lease_until - claimed_at END
+			WHERE id IN (SELECT id FROM outbox_entry WHERE `+over+` ORDER BY id LIMIT ?1) RETURNING state`,
+			limit, ledger.SweptError, repeat.Doubts, repeat.First.Milliseconds(), repeat.Longest.Milliseconds())
+		states, err := collect(rows, err, func(scan ledger.Scan) (s ledger.State, err error) { return s, scan(&s) })
+		for _, s := range states {
+			if s == ledger.Pending {
+				swept.Pending++
+			} else {
+				swept.Unclear++
+			}
+		}
+		return err
+	})
+	return swept, err
 }
 
 // Expire implements ledger.Ledger.
@@ -386,10 +406,10 @@ func (l *Ledger) Resume(ctx context.Context, operations []string) error {
 	return err
 }
 
-// resendSQL marks the delivery of an entry that was unclear as unknown, and that of a
-// rejected one as not sent.
+// resendSQL keeps the token of an entry that was unclear, so that its outcome still counts if
+// it comes late.
 const resendSQL = `UPDATE outbox_entry SET state = 0, not_before = 0, due_since = ?1, settled_at = NULL, lease_until = NULL, denials = 0,
-	delivery = CASE WHEN state = 4 THEN 0 ELSE 1 END, token = CASE WHEN state = 4 THEN token END
+	delivery = 1, doubts = doubts + (state = 4), token = CASE WHEN state = 4 THEN token END
 	WHERE state IN (3, 4) AND (lease_until IS NULL OR lease_until <= ?1) AND (not_after IS NULL OR not_after > ?1)`
 
 // Resend implements ledger.Ledger.
@@ -398,7 +418,7 @@ func (l *Ledger) Resend(ctx context.Context, keys []string) ([]ledger.Decision, 
 }
 
 const dismissSQL = `UPDATE outbox_entry SET state = 5, body = NULL, error = '', lease_until = NULL, settled_at = ?1,
-	delivery = CASE WHEN state = 4 THEN 0 ELSE delivery END
+	doubts = doubts + (state = 4)
 	WHERE state IN (0, 3, 4)`
 
 // Dismiss implements ledger.Ledger.
@@ -414,7 +434,12 @@ func (l *Ledger) DismissTx(ctx context.Context, tx ledger.SQLTx, keys []string) 
 	if err := l.checkDatabase(ctx, tx); err != nil {
 		return nil, err
 	}
-	return l.decideIn(ctx, tx, dismissSQL, keys)
+	var decisions []ledger.Decision
+	err := erasing(ctx, tx, func() (err error) {
+		decisions, err = l.decideIn(ctx, tx, dismissSQL, keys)
+		return err
+	})
+	return decisions, err
 }
 
 func (l *Ledger) decide(ctx context.Context, statement string, keys []string) (decisions []ledger.Decision, err error) {
@@ -455,7 +480,7 @@ func asJSON(values any) string {
 func (l *Ledger) Quarantine(ctx context.Context) (int, error) {
 	return l.change(ctx, `UPDATE outbox_entry SET token = NULL, delivery = 0, settled_at = `+nowSQL+`, error = ?,
 		lease_until = CASE WHEN state = 1 THEN `+nowSQL+` + lease_until - claimed_at END, state = 4
-		WHERE state IN (0, 1)`, ledger.QuarantinedError)
+		WHERE state IN (0, 1, 3)`, ledger.QuarantinedError)
 }
 
 // change runs one statement in a transaction, and returns how many entries it changed.

@@ -122,7 +122,7 @@ func TestAnUpdateIsDurableAndRestoresTheSettingsOfTheProgram(t *testing.T) {
 	errFailed := errors.New("failed")
 	for _, end := range []error{nil, errFailed} {
 		err := l.update(t.Context(), func(_ context.Context, conn *writer) error {
-			assert.Equal(t, [3]int{2, 1, 7000}, values(conn), "synchronous=FULL and secure_delete=ON")
+			assert.Equal(t, [3]int{2, 1, 100}, values(conn), "synchronous=FULL, secure_delete=ON, and a short busy_timeout")
 			_, err := conn.ExecContext(t.Context(), `UPDATE outbox_meta SET version = version + 10`)
 			require.NoError(t, err)
 			return end
@@ -151,7 +151,7 @@ func TestALookForTimedEntriesDoesNotWalkOverThoseThatWaitForNoTime(t *testing.T)
 	none := took()
 	entries := make([]ledger.NewEntry, 20_000)
 	for i := range entries {
-		entries[i] = ledger.NewEntry{Key: strconv.Itoa(i), Operation: "op", Digest: []byte("d"), Body: []byte("b"), Urgent: true}
+		entries[i] = ledger.NewEntry{Key: strconv.Itoa(i), Operation: "op", Digest: []byte("d"), Body: []byte("b")}
 	}
 	_, err := l.Insert(t.Context(), entries)
 	require.NoError(t, err)

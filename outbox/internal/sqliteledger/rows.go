@@ -9,13 +9,15 @@ import (
 )
 
 const (
-	entryColumns = `id, key, operation, state, attempts, delivery, error, created_at, not_before, settled_at, not_after,
-		lease_until, urgent, ` + nowSQL
-	// claimedColumns need the current time as the parameter ?1.
-	claimedColumns = `id, key, operation, body, sealed, attempts, denials, created_at, not_before, error, not_after, not_after - ?1, urgent,
+	entryColumns = `id, key, operation, digest, state, attempts, doubts, delivery, error, created_at, not_before, settled_at, not_after,
+		lease_until, priority, repeatable, ` + size + `, ` + nowSQL
+	claimedColumns = entryColumns + `, body, sealed, denials,
 		denials > 0 AND EXISTS (SELECT 1 FROM outbox_entry other WHERE other.state = 2 AND other.operation = outbox_entry.operation
 			AND other.settled_at > outbox_entry.denied_at)`
 )
+
+// size is that of the body.
+const size = `COALESCE(length(body), 0)`
 
 // unit is that of the times in the tables.
 const unit = ledger.Unit(time.Millisecond)

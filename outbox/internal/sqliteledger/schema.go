@@ -12,7 +12,7 @@ import (
 
 // steps make the tables, one version after the other. Times are milliseconds since 1970;
 // not_before is 0 in an entry that waits for no time. The partial indexes serve the claim,
-// the end of NotAfter, the sweep, the purge, the lists of entries that need attention, and
+// the end of NotAfter, Unclaim, the sweep, the purge, the lists of entries that need attention, and
 // the counts, which read nothing else.
 var steps = []string{`
 CREATE TABLE outbox_meta (
@@ -28,13 +28,15 @@ CREATE TABLE outbox_entry (
 	operation   TEXT NOT NULL,
 	body        BLOB,
 	sealed      INTEGER NOT NULL,
-	urgent      INTEGER NOT NULL,
+	priority    INTEGER NOT NULL,
+	repeatable  INTEGER NOT NULL,
 	state       INTEGER NOT NULL DEFAULT 0,
 	token       BLOB,
 	attempts    INTEGER NOT NULL DEFAULT 0,
+	doubts      INTEGER NOT NULL DEFAULT 0,
 	denials     INTEGER NOT NULL DEFAULT 0,
 	denied_at   INTEGER,
-	lane        INTEGER AS (CASE WHEN denials > 0 THEN 2 WHEN urgent THEN 0 ELSE 1 END),
+	lane        INTEGER AS (CASE WHEN denials > 0 THEN 2 ELSE priority END),
 	not_before  INTEGER NOT NULL,
 	not_after   INTEGER,
 	due_since   INTEGER NOT NULL,
@@ -48,6 +50,7 @@ CREATE TABLE outbox_entry (
 CREATE INDEX outbox_entry_next ON outbox_entry (operation, lane, not_before, id) WHERE state = 0;
 CREATE INDEX outbox_entry_age ON outbox_entry (due_since) WHERE state = 0;
 CREATE INDEX outbox_entry_not_after ON outbox_entry (not_after) WHERE state = 0 AND not_after IS NOT NULL;
+CREATE INDEX outbox_entry_doubted ON outbox_entry (token) WHERE state = 0 AND doubts > 0;
 CREATE INDEX outbox_entry_lease ON outbox_entry (lease_until) WHERE state = 1;
 CREATE INDEX outbox_entry_accepted ON outbox_entry (operation, settled_at) WHERE state = 2;
 CREATE INDEX outbox_entry_rejected ON outbox_entry (id) WHERE state = 3;

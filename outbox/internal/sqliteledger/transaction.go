@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"fmt"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -95,8 +95,7 @@ func begin(ctx context.Context, conn *sql.Conn) error {
 	})
 }
 
-// whileBusy retries fn while another connection holds a lock. The context cannot
-// interrupt SQLite's own waiting, so that is kept short.
+// whileBusy retries fn while another connection holds a lock.
 func whileBusy(ctx context.Context, fn func() error) error {
 	for start := time.Now(); ; {
 		err := fn()
@@ -144,18 +143,22 @@ var settings = []setting{
 	// FULL makes a commit survive a power failure. With less, a claim could be lost
 	// after the request was sent.
 	{"synchronous", 2, func(value int) bool { return value >= 2 }},
-	// Bodies contain personal data. Erased bodies are overwritten.
-	{"secure_delete", 1, func(value int) bool { return value == 1 }},
-	{"busy_timeout", 100, func(value int) bool { return value > 0 }},
+	secureDelete,
+	// A context cannot interrupt SQLite's own waiting, so that is kept short.
+	{"busy_timeout", 100, func(value int) bool { return value > 0 && value <= 100 }},
 }
 
-// text returns a value in the form that PRAGMA expects. secure_delete reports FAST as 2,
-// but reads any number except 0 as ON.
-func (s setting) text(value int) string {
-	if s.name == "secure_delete" && value == 2 {
-		return "FAST"
+// secureDelete overwrites erased bodies, because they contain personal data.
+var secureDelete = setting{"secure_delete", 1, func(value int) bool { return value == 1 }}
+
+// set returns the PRAGMA that sets a value. secure_delete reports FAST as 2, but reads any
+// number except 0 as ON.
+func (s setting) set(value int) string {
+	text := strconv.Itoa(value)
+	if s.name == secureDelete.name && value == 2 {
+		text = "FAST"
 	}
-	return strconv.Itoa(value)
+	return "PRAGMA " + s.name + " = " + text
 }
 
 // configure changes the settings of a connection, and returns a function that restores them.
@@ -180,8 +183,8 @@ func configure(ctx context.Context, conn *sql.Conn) (restore func(), err error) 
 		if s.enough(value) {
 			continue
 		}
-		before = append(before, fmt.Sprintf("PRAGMA %s = %s", s.name, s.text(value)))
-		if err := pragma(ctx, conn, fmt.Sprintf("PRAGMA %s = %d", s.name, s.wanted)); err != nil {
+		before = append(before, s.set(value))
+		if err := pragma(ctx, conn, s.set(s.wanted)); err != nil {
 			restore()
 			return nil, err
 		}
@@ -189,8 +192,26 @@ func configure(ctx context.Context, conn *sql.Conn) (restore func(), err error) 
 	return restore, nil
 }
 
+// erasing calls fn, which erases bodies in a transaction of the program, with its setting
+// secure_delete changed for that time.
+func erasing(ctx context.Context, tx ledger.SQLTx, fn func() error) error {
+	rows, err := tx.QueryContext(ctx, "PRAGMA secure_delete")
+	values, err := collect(rows, err, func(scan ledger.Scan) (value int, err error) { return value, scan(&value) })
+	if err != nil {
+		return err
+	}
+	if len(values) == 0 || secureDelete.enough(values[0]) {
+		return fn()
+	}
+	if err := pragma(ctx, tx, secureDelete.set(secureDelete.wanted)); err != nil {
+		return err
+	}
+	err = fn()
+	return errors.Join(err, pragma(context.WithoutCancel(ctx), tx, secureDelete.set(values[0])))
+}
+
 // pragma runs a PRAGMA, some of which return a row.
-func pragma(ctx context.Context, conn *sql.Conn, statement string) error {
+func pragma(ctx context.Context, conn ledger.SQLTx, statement string) error {
 	rows, err := conn.QueryContext(ctx, statement)
 	if err != nil {
 		return err

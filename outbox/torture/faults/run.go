@@ -48,7 +48,7 @@ func (l Lab) newRun(ctx context.Context, server string, entries int, to *service
 	if r.db, err = worker.Open(ctx, name, nil); err != nil {
 		return r, err
 	}
-	_, _, err = r.db.EnqueueAll(ctx, worker.Items(entries))
+	_, err = r.db.EnqueueAll(ctx, worker.Items(entries))
 	return r, err
 }
 

@@ -56,7 +56,7 @@ func (l Lab) storm(ctx context.Context, name string, slow bool) ([]report.Row, e
 // worker has sent what was resent.
 func (r *run) pauseAndResend(ctx context.Context, added int) (resent int, err error) {
 	r.total += added
-	if _, _, err := r.db.EnqueueAll(ctx, worker.Items(r.total)); err != nil {
+	if _, err := r.db.EnqueueAll(ctx, worker.Items(r.total)); err != nil {
 		return 0, err
 	}
 	if err := r.at(ctx, 1-0.6*float64(added)/float64(r.total)); err != nil {

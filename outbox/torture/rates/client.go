@@ -59,7 +59,7 @@ func (l Lab) againstClient(ctx context.Context, at place, inFlight int) ([]repor
 				return err
 			}
 			added += l.enough(int(1.2 * alone[i]))
-			if _, _, err := db.EnqueueAll(ctx, worker.Items(added)); err != nil {
+			if _, err := db.EnqueueAll(ctx, worker.Items(added)); err != nil {
 				return err
 			}
 			if through[i], err = l.rateTo(ctx, t); err != nil {

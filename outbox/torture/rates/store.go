@@ -28,12 +28,12 @@ func (s *store) close() {
 // digests. Each pending row becomes due at another time. Both statements have the same
 // parameters, so the last condition, which is always true, uses the body.
 const (
-	pendingRows = `INSERT INTO outbox_entry (key, digest, operation, body, sealed, urgent, lane, not_before, due_since, created_at)
-		SELECT 'order-' || lpad(n::text, 9, '0'), sha256(n::text::bytea), $3, $4, false, false, 1, 'epoch', at, at
+	pendingRows = `INSERT INTO outbox_entry (key, digest, operation, body, sealed, priority, repeatable, lane, not_before, due_since, created_at)
+		SELECT 'order-' || lpad(n::text, 9, '0'), sha256(n::text::bytea), $3, $4, false, 1, false, 1, 'epoch', at, at
 		FROM generate_series($1::bigint, $2::bigint) AS n, LATERAL (SELECT now() - interval '1 hour' + n * interval '100 us' AS at) AS t`
-	acceptedRows = `INSERT INTO outbox_entry (key, digest, operation, sealed, urgent, lane, state, token, attempts, not_before,
+	acceptedRows = `INSERT INTO outbox_entry (key, digest, operation, sealed, priority, repeatable, lane, state, token, attempts, not_before,
 			due_since, claimed_at, settled_at, created_at, delivery)
-		SELECT 'order-' || lpad(n::text, 9, '0'), sha256(n::text::bytea), $3, false, false, 1, 2, decode(md5(n::text), 'hex'), 1,
+		SELECT 'order-' || lpad(n::text, 9, '0'), sha256(n::text::bytea), $3, false, 1, false, 1, 2, decode(md5(n::text), 'hex'), 1,
 			'epoch', at, at, at, at, 3
 		FROM generate_series($1::bigint, $2::bigint) AS n, LATERAL (SELECT now() - interval '1 hour' + n * interval '100 us' AS at) AS t
 		WHERE $4::bytea IS NOT NULL`

@@ -63,7 +63,7 @@ func (o *ours) commit(ctx context.Context, key string) error {
 }
 
 func (o *ours) fill(ctx context.Context, keys []string) error {
-	_, _, err := o.EnqueueAll(ctx, worker.Items(len(keys)))
+	_, err := o.EnqueueAll(ctx, worker.Items(len(keys)))
 	return err
 }
 

@@ -93,7 +93,7 @@ func (f *File) refusal(ctx context.Context, row rows.Row, item outbox.Item) erro
 // or repeated. It can be repeated: a row that is there is not added again. report is called every now and then with the number
 // of rows that were read.
 func (f *File) Import(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], report func(read int)) (added, present int, err error) {
-	return o.EnqueueAll(ctx, func(yield func(outbox.Item, error) bool) {
+	all, err := o.EnqueueAll(ctx, func(yield func(outbox.Item, error) bool) {
 		read := 0
 		for line, err := range f.lines(ctx) {
 			if rows.ProblemOf(err) != nil {
@@ -107,6 +107,7 @@ func (f *File) Import(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], repor
 			}
 		}
 	})
+	return all.Added, all.Present, err
 }
 
 // reportEvery is the number of rows between two reports.

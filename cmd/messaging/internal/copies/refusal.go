@@ -3,7 +3,6 @@ package copies
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/service"
@@ -42,19 +41,9 @@ type (
 	pushFields  messaging.PushBroadcastParams
 )
 
-// read reads parameters, whose fields have the names of the members without their
-// underscores. What does not fit is left out.
+// read reads parameters. What does not fit is left out.
 func read[T any](body []byte) (params T) {
-	var members, fields map[string]json.RawMessage
-	decode(body, &members)
-	fields = make(map[string]json.RawMessage)
-	for name, value := range members {
-		fields[strings.ReplaceAll(name, "_", "")] = value
-	}
-	delete(fields, "to")
-	delete(fields, "schedule")
-	encoded, _ := json.Marshal(fields) // it was read from JSON
-	decode(encoded, &params)
+	decode(body, &params)
 	return params
 }
 

@@ -1,119 +1,175 @@
-// Package openapi has the description of the service as OpenAPI 3.1, so that other languages get
-// clients, and other tools can import it.
+// Package openapi describes the service as OpenAPI 3.1, so that other languages get clients, and
+// other tools can import it. The description is built from the catalog of the service.
 package openapi
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
-	"maps"
-	"net/url"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-//go:embed openapi.json
-var document []byte
+// frame has what the catalog does not have.
+//
+//go:embed frame.json
+var frame []byte
 
-// Describe returns the description of the service at an address, in place of that in the document.
+// object is an object of the description.
+type object = map[string]any
+
+// Describe returns the description of the service at an address.
 func Describe(url string) []byte {
-	var compact bytes.Buffer
-	_ = json.Compact(&compact, document) // a test reads it
-	return bytes.Replace(compact.Bytes(), []byte("http://127.0.0.1:8077"), []byte(url), 1)
+	var d struct {
+		OpenAPI    string   `json:"openapi"`
+		Info       object   `json:"info"`
+		Servers    []object `json:"servers"`
+		Security   any      `json:"security"`
+		Paths      object   `json:"paths"`
+		Components struct {
+			Schemas         object `json:"schemas"`
+			SecuritySchemes any    `json:"securitySchemes"`
+		} `json:"components"`
+	}
+	_ = json.Unmarshal(frame, &d) // it is embedded, and a test reads the result
+	d.Info["version"], d.Servers[0]["url"], d.Paths = messaging.Version, url, object{}
+	schemas := schemas(d.Components.Schemas)
+	for op := range service.Served() {
+		methods, _ := d.Paths[op.Path].(object)
+		if methods == nil {
+			methods = object{}
+			d.Paths[op.Path] = methods
+		}
+		methods[strings.ToLower(op.Method)] = schemas.operation(op)
+	}
+	document, _ := json.Marshal(d) // which does not fail for texts, lists and maps
+	return document
 }
 
-// description is what is looked up in the document.
-type description struct {
-	Paths map[string]map[string]struct {
-		Parameters  []struct{ Name string }
-		RequestBody struct {
-			Content map[string]struct{ Schema *schema }
-		}
+// schemas holds the schemas that have a name.
+type schemas object
+
+func (s schemas) operation(op *service.Operation) object {
+	described := object{
+		"operationId": strings.ReplaceAll(op.Name, " ", "_"),
+		"summary":     strings.ToUpper(op.Name[:1]) + op.Name[1:],
+		"tags":        []string{strings.Split(op.Path, "/")[2]}, // after the version
 	}
-	Components struct{ Schemas map[string]*schema }
+	responses := object{
+		"200":     object{"description": "Success", "content": content(s.response(op))},
+		"default": object{"description": "The request was refused, or failed", "content": content(reference("Error"))},
+	}
+	if op.IsRead() {
+		described["parameters"] = s.query(op)
+	} else {
+		described["requestBody"] = object{"required": true, "content": content(s.object(op.Body))}
+		responses["422"] = object{"description": "The request is invalid", "content": content(reference("Error"))}
+	}
+	described["responses"] = responses
+	return described
 }
 
-type schema struct {
-	Ref        string `json:"$ref"`
-	Properties map[string]*schema
-	Items      *schema
-	OneOf      []*schema
+func (s schemas) query(op *service.Operation) (parameters []object) {
+	for _, m := range op.Query {
+		schema := object{"type": "string"}
+		if m.Kind == service.Number {
+			schema = object{"type": "integer", "minimum": 1}
+		}
+		parameters = append(parameters, object{"name": m.Name, "in": "query", "description": m.Note, "schema": schema})
+	}
+	return parameters
 }
 
-var described = sync.OnceValue(func() (d description) {
-	if err := json.Unmarshal(document, &d); err != nil {
-		panic(err) // the file is embedded, and tested
-	}
-	return d
-})
-
-// Unknown returns the parameters of a query, and the members of a body, that an operation does not have, by their paths, each
-// with the one that was probably meant, or "". The payload of a trigger has the parameters of its event too; if the event is
-// unknown, they are nil, and the payload is not looked at.
-func Unknown(op *service.Operation, query url.Values, body []byte, parameters []string) map[string]string {
-	operation := described().Paths[op.Path][strings.ToLower(op.Method)]
-	var known []string
-	for _, p := range operation.Parameters {
-		known = append(known, p.Name)
-	}
-	found := make(map[string]string)
-	for name := range query {
-		if !slices.Contains(known, name) {
-			found[name] = words.Nearest(name, known)
-		}
-	}
-	var value any
-	if json.Unmarshal(body, &value) == nil {
-		look(found, operation.RequestBody.Content["application/json"].Schema, "", value, parameters)
-	}
-	return found
-}
-
-// look adds the unknown members of a value. Without a schema, the value is not looked at.
-func look(found map[string]string, s *schema, path string, value any, parameters []string) {
-	if s = resolve(s, value); s == nil { // of an unknown member
-		return
-	}
-	switch value := value.(type) {
-	case map[string]any:
-		known := slices.Sorted(maps.Keys(s.Properties))
-		if path == "payload" {
-			known = append(known, parameters...)
-		}
-		for name, member := range value {
-			at := strings.TrimPrefix(path+"."+name, ".")
-			if s.Properties != nil && !slices.Contains(known, name) && (path != "payload" || parameters != nil) {
-				found[at] = words.Nearest(name, known)
-			}
-			look(found, s.Properties[name], at, member, parameters)
-		}
-	case []any:
-		for i, element := range value {
-			look(found, s.Items, path+"."+strconv.Itoa(i), element, parameters)
-		}
-	}
-}
-
-// resolve returns the schema that a reference or a choice stands for, for a value.
-func resolve(s *schema, value any) *schema {
+// response returns the schema of a success. The list of customers is within its data.
+func (s schemas) response(op *service.Operation) object {
+	members := object{"success": object{"type": "boolean", "const": true}, "message": object{"type": "string"}}
 	switch {
-	case s == nil:
-		return nil
-	case s.Ref != "":
-		return resolve(described().Components.Schemas[s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]], value)
-	case len(s.OneOf) == 0:
-		return s
+	case op == service.ListCustomers:
+		members["data"] = object{"type": "object", "required": []string{"data"},
+			"properties": object{"data": listOf(s.object(op.Record)), "meta": reference("PageMeta")}}
+	case op.IsRead():
+		members["data"], members["meta"] = listOf(s.object(op.Record)), reference("PageMeta")
+	case op.Record != nil:
+		members["data"] = s.object(op.Record)
+	case op.FalseRejects:
+		members["data"] = object{"type": "boolean"}
+	default:
+		members["data"] = object{"type": "null"}
 	}
-	_, isArray := value.([]any)
-	for _, choice := range s.OneOf {
-		if choice = resolve(choice, value); (choice.Items != nil) == isArray {
-			return choice
+	return object{"type": "object", "properties": members, "required": []string{"success", "message"}}
+}
+
+func content(schema object) object { return object{"application/json": object{"schema": schema}} }
+
+func reference(name string) object { return object{"$ref": "#/components/schemas/" + name} }
+
+func listOf(schema object) object { return object{"type": "array", "items": schema} }
+
+// object returns the schema of an object, or a reference to it if it has a name.
+func (s schemas) object(of *service.Object) object {
+	members := object{}
+	schema := object{"type": "object", "properties": members}
+	var required []string
+	for _, m := range of.Members {
+		members[m.Name] = s.member(&m)
+		if m.Required {
+			required = append(required, m.Name)
 		}
 	}
-	return nil
+	if required != nil {
+		schema["required"] = required
+	}
+	var any []object
+	for _, name := range of.Any {
+		any = append(any, object{"required": []string{name}})
+	}
+	if any != nil {
+		schema["anyOf"] = any
+	}
+	if of.Name == "" {
+		return schema
+	}
+	s[of.Name] = schema
+	return reference(of.Name)
+}
+
+func (s schemas) member(m *service.Member) object {
+	schema := s.value(m)
+	if kind, ok := schema["type"].(string); ok && !m.Required {
+		schema["type"] = []string{kind, "null"}
+	}
+	if m.Note != "" {
+		schema["description"] = m.Note
+	}
+	return schema
+}
+
+func (s schemas) value(m *service.Member) object {
+	email := object{"type": "string", "format": "email"}
+	switch m.Kind {
+	case service.Email:
+		return email
+	case service.Boolean:
+		return object{"type": "boolean"}
+	case service.Number:
+		return object{"type": "integer"}
+	case service.Map:
+		return object{"type": "object"}
+	case service.Single:
+		return s.object(m.Of)
+	case service.Texts:
+		return listOf(object{"type": "string"})
+	case service.Emails:
+		return listOf(email)
+	case service.List:
+		return listOf(s.object(m.Of))
+	case service.OneOrList:
+		return object{"oneOf": []object{s.object(m.Of), listOf(s.object(m.Of))}}
+	}
+	text := object{"type": "string"}
+	if m.Values != nil {
+		text["enum"] = m.Values
+	}
+	return text
 }

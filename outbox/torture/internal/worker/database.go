@@ -23,7 +23,7 @@ import (
 // Box is an Outbox without the type of its transactions.
 type Box interface {
 	Enqueue(context.Context, outbox.Item) (outbox.Entry, error)
-	EnqueueAll(context.Context, iter.Seq2[outbox.Item, error]) (int, int, error)
+	EnqueueAll(context.Context, iter.Seq2[outbox.Item, error]) (outbox.Enqueued, error)
 	Run(context.Context) error
 	Get(context.Context, string) (outbox.Entry, error)
 	Counts(context.Context) (outbox.Counts, error)
@@ -96,7 +96,7 @@ func (db *Database) openFile(ctx context.Context, name string, client *messaging
 	if db.file, err = sqlitefile.Open(ctx, name); err != nil {
 		return err
 	}
-	db.Ledger = db.file.Ledger()
+	db.Ledger = ledger.Open(db.file.Ledger())
 	db.SQLite, err = outbox.New(db.file, client, opts...)
 	db.Box = db.SQLite
 	return err
@@ -111,7 +111,7 @@ func (db *Database) connect(ctx context.Context, name string, client *messaging.
 	if err != nil {
 		return err
 	}
-	db.Ledger = store.Ledger()
+	db.Ledger = ledger.Open(store.Ledger())
 	db.Postgres, err = outbox.New(store, client, opts...)
 	db.Box = db.Postgres
 	return err

@@ -135,7 +135,7 @@ func (t Task) sendAlone(ctx context.Context, client *messaging.Client) {
 // runRiver works River's queue until ctx ends.
 func (db *Database) runRiver(ctx context.Context) error {
 	config := &river.Config{Logger: slog.New(slog.DiscardHandler)}
-	outboxriver.Register(river.NewWorkers(), config, db.Postgres)
+	outboxriver.Register(config, db.Postgres)
 	client, err := river.NewClient(riverpgxv5.New(db.Pool), config)
 	if err != nil {
 		return err
