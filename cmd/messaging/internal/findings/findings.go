@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/openapi"
@@ -115,14 +114,11 @@ func duplicate(e *history.Entry, _ Events) string {
 }
 
 func nameAsID(e *history.Entry, events Events) string {
-	var body struct {
-		EventID string `json:"event_id"`
-	}
-	if e.Op != service.TriggerEvent.Name || e.Status != http.StatusUnprocessableEntity || json.Unmarshal(e.Request.Body, &body) != nil {
+	if e.Op != service.TriggerEvent.Name || e.Status != http.StatusUnprocessableEntity {
 		return ""
 	}
 	for _, event := range events.Events() {
-		if event.Name == body.EventID {
+		if event.Name == e.EventID {
 			return fmt.Sprintf("event_id is the name of an event. Its id is %s.", event.ID)
 		}
 	}
@@ -169,7 +165,33 @@ func Refusal(e *history.Entry) error {
 	if e.Delivery != messaging.DeliveryAccepted || len(e.Request.Body) > maxRead {
 		return nil
 	}
-	return copies.Refusal(e.Op, e.Request.Body)
+	var params interface {
+		Prepare() (*messaging.Prepared, error)
+	}
+	switch sent := e.Sent().(type) {
+	case *fake.EmailBroadcast:
+		params = sent.Params
+	case *fake.PushBroadcast:
+		params = sent.Params
+	case *fake.Trigger:
+		params = sent.Params
+	case *fake.Event:
+		params = createParams(sent)
+	default:
+		return nil
+	}
+	_, err := params.Prepare()
+	return err
+}
+
+// createParams returns the params that create an event.
+func createParams(event *fake.Event) messaging.EventCreateParams {
+	params := messaging.EventCreateParams{Name: event.Name, Description: event.Description, Parameters: []messaging.EventParameter{}}
+	for _, p := range event.Parameters {
+		params.Parameters = append(params.Parameters,
+			messaging.EventParameter{Name: p.Name, Type: messaging.ParameterType(p.Type), Required: p.Required})
+	}
+	return params
 }
 
 func unknownParameter(e *history.Entry, events Events) string {
@@ -201,9 +223,9 @@ func parameters(e *history.Entry, events Events, matches func(fake.EventParamete
 		return nil
 	}
 	event, _ := events.Event(e.EventID)
-	payload := e.Object("payload")
+	values := e.Values()
 	for _, p := range event.Parameters {
-		value := payload[p.Name]
+		value := values[p.Name]
 		wasRead := len(value) > 0 && string(value) != "null" && !e.Skips(p.Name)
 		if wasRead && matches(p, value) {
 			names = append(names, p.Name)
@@ -255,10 +277,9 @@ func noVariable(e *history.Entry, _ Events) string {
 	if email == nil {
 		return ""
 	}
-	sent := e.Object("variables")
 	var names []string
-	for _, name := range mail.Placeholders(email.Subject, email.Message) {
-		if !mail.HasVariable(sent, name) {
+	for _, name := range mail.Placeholders(email.Params.Subject, email.Params.Message) {
+		if !mail.HasVariable(email.Params.Variables, name) {
 			names = append(names, "{{"+name+"}}")
 		}
 	}

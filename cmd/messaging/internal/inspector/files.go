@@ -46,7 +46,7 @@ func (in *Inspector) preview(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(view.Document(email.Message))) // the client may have disconnected
+	_, _ = w.Write([]byte(view.Document(email.Params.Message))) // the client may have disconnected
 }
 
 // attach responds with a file that a browser saves. Its name has nothing of a request but its number.

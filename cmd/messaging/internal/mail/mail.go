@@ -3,7 +3,6 @@
 package mail
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -127,9 +126,11 @@ var supplied = regexp.MustCompile(`^((customer\.)?(customerid|email|firstname|la
 
 // HasVariable reports whether a placeholder has a variable among those that were sent, by its whole name or by what is before
 // the first dot, as in order.id, or may need none.
-func HasVariable(sent map[string]json.RawMessage, placeholder string) bool {
+func HasVariable(sent map[string]any, placeholder string) bool {
 	object, _, _ := strings.Cut(placeholder, ".")
-	return sent[placeholder] != nil || sent[object] != nil ||
+	_, isSent := sent[placeholder]
+	_, isPart := sent[object]
+	return isSent || isPart ||
 		supplied.MatchString(strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(placeholder)))
 }
 

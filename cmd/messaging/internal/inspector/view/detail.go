@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
@@ -56,8 +57,8 @@ func NewDetail(box *sandbox.Sandbox, e *history.Entry, query url.Values) *Detail
 		Sub: subtitle(e), Notes: notesOf(e, urlOf("exchange"))}
 	email, push := e.Broadcast()
 	d.Facts = factsOf(box, e, email, push)
-	if email != nil && len(email.Message) > maxShown {
-		d.Large = words.Size(len(email.Message))
+	if email != nil && len(email.Params.Message) > maxShown {
+		d.Large = words.Size(len(email.Params.Message))
 	}
 	d.Tabs = tabsOf(box, e, email, push)
 	current := max(0, slices.IndexFunc(d.Tabs, func(t tab) bool { return t.Name == query.Get("tab") }))
@@ -87,13 +88,13 @@ func tabsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast, 
 		list = append(list, tab{Name: name, Label: label, Count: count, view: view})
 	}
 	if email != nil {
-		head := mailHead(email.Message)
+		head := mailHead(email.Params.Message)
 		add("preview", "Preview", 0, func() any { return preview{e.Number, mail.IsHTML(head), mail.IsFixed(head), mail.RemoteImages(head)} })
-		add("source", "Source", 0, func() any { return Snippet{"Message as it was sent", cut(email.Message)} })
+		add("source", "Source", 0, func() any { return Snippet{"Message as it was sent", cut(email.Params.Message)} })
 		add("text", "Text", 0, func() any { return cut(mail.Text(head)) })
 	}
 	if push != nil {
-		add("preview", "Preview", 0, func() any { return push })
+		add("preview", "Preview", 0, func() any { return push.Params })
 	}
 	if email != nil || push != nil {
 		add("audience", "Audience", 0, func() any { return nil })
@@ -122,19 +123,19 @@ func factsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast,
 		}
 	}
 	if email != nil {
-		add("Schedule", "", schedule(email.Schedule)...)
-		add("From", "", email.SenderName+" <"+email.SenderEmail+">")
-		add("Also to", "", email.Email)
-		add("Cc", "", email.CC...)
-		add("Bcc", "", email.BCC...)
-		add("Reply to", "", email.ReplyTo...)
-		add("Message type", "", email.MessageType)
-		add("Template", "", email.TemplateID)
-		add("Email template", "", email.EmailTemplateID)
+		add("Schedule", "", schedule(email.Params.Schedule)...)
+		add("From", "", email.Params.SenderName+" <"+email.Params.SenderEmail+">")
+		add("Also to", "", email.Params.Email)
+		add("Cc", "", email.Params.CC...)
+		add("Bcc", "", email.Params.BCC...)
+		add("Reply to", "", email.Params.ReplyTo...)
+		add("Message type", "", email.Params.MessageType)
+		add("Template", "", email.Params.TemplateID)
+		add("Email template", "", email.Params.EmailTemplateID)
 	}
 	if push != nil {
-		add("Schedule", "", schedule(push.Schedule)...)
-		add("WhatsApp template", "", push.WhatsAppTemplateID)
+		add("Schedule", "", schedule(push.Params.Schedule)...)
+		add("WhatsApp template", "", push.Params.WhatsAppTemplateID)
 	}
 	add("Sent by", "", e.Request.Header.Get("User-Agent"))
 	if event, ok := box.Records.All(records.Events).Find(func(r records.Record) bool { return r.ID() == e.EventID }); ok {
@@ -151,7 +152,7 @@ func factsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast,
 	return list
 }
 
-func schedule(s *fake.Schedule) []string {
+func schedule(s *messaging.Schedule) []string {
 	if s == nil {
 		return []string{"immediately"}
 	}
