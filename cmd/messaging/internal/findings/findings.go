@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -170,8 +171,10 @@ func Refusal(e *history.Entry) error {
 	}
 	switch sent := e.Sent().(type) {
 	case *fake.EmailBroadcast:
+		sent.Params.Schedule = unlessOver(sent.Params.Schedule)
 		params = sent.Params
 	case *fake.PushBroadcast:
+		sent.Params.Schedule = unlessOver(sent.Params.Schedule)
 		params = sent.Params
 	case *fake.Trigger:
 		params = sent.Params
@@ -182,6 +185,19 @@ func Refusal(e *history.Entry) error {
 	}
 	_, err := params.Prepare()
 	return err
+}
+
+// unlessOver returns a schedule, or nil if it is over by now: that was judged when the request arrived.
+func unlessOver(s *messaging.Schedule) *messaging.Schedule {
+	if s == nil {
+		return nil
+	}
+	if zone, err := time.LoadLocation(s.Timezone); err == nil {
+		if at, err := time.ParseInLocation(time.DateTime, s.Date, zone); err == nil && time.Since(at) > 0 {
+			return nil
+		}
+	}
+	return s
 }
 
 // createParams returns the params that create an event.
