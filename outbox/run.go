@@ -255,8 +255,9 @@ func firstLane(due []ledger.Due) ledger.Lane {
 	return slices.MinFunc(due, func(a, b ledger.Due) int { return cmp.Compare(a.Lane, b.Lane) }).Lane
 }
 
-// admit returns the first entry of the class to claim from: of the first lane, or now and then of another one,
-// that whose turn was longest ago. It leaves out classes whose breakers permit nothing.
+// admit returns the first entry of the class to claim from: of the first lane, or now and then
+// of another one, that whose turn was longest ago. It leaves out classes whose breakers permit
+// nothing.
 func (r *runner[Tx]) admit(due []ledger.Due, n int) (chosen ledger.Due, pass breaker.Pass) {
 	first := firstLane(due)
 	owed := r.favored / (othersShare - 1) // to the other lanes
