@@ -128,6 +128,11 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 		p.idle = true
 		return p
 	}
+	return r.claimAmong(ctx, due, limit)
+}
+
+// claimAmong claims up to limit entries of one of the classes that are due.
+func (r *runner[Tx]) claimAmong(ctx context.Context, due []ledger.Due, limit int) (p progress) {
 	patience, cancel := context.WithTimeout(ctx, pausePatience)
 	defer cancel()
 	n := r.limit.Claims(patience, min(limit, r.inFlight))
@@ -148,9 +153,9 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 		}
 		return progress{left: true, wait: time.Nanosecond}
 	}
-	p.left = true
+	var err error
 	p.claimed, err = r.claimFrom(ctx, chosen, pass, taken)
-	r.permitted = r.permitted && p.claimed == 0
+	p.left, r.permitted = true, r.permitted && p.claimed == 0
 	switch {
 	case err != nil:
 		r.failed(ctx, theDatabase, r.alarms.claim, err)
