@@ -167,7 +167,8 @@ func TestEnqueueNeverStoresARequestOfDo(t *testing.T) {
 			"a name and another method":    {Operation: send.Name, Method: http.MethodPut, Path: send.Path, Body: later},
 			"a name and no body":           {Operation: send.Name, Method: send.Method, Path: send.Path},
 			"a name and a body of no kind": {Operation: send.Name, Method: send.Method, Path: send.Path, Body: []int{1}},
-			"everything and a query":       {Operation: send.Name, Method: send.Method, Path: send.Path, Body: body, Query: url.Values{"dry": {"1"}}},
+			"everything and a query": {Operation: send.Name, Method: send.Method, Path: send.Path, Body: body,
+				Query: url.Values{"dry": {"1"}}},
 		} {
 			_, err := client.Do(t.Context(), request)
 			require.ErrorIs(t, err, errBroken)

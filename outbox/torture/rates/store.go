@@ -28,7 +28,8 @@ func (s *store) close() {
 // digests. Each pending row becomes due at another time. Both statements have the same
 // parameters, so the last condition, which is always true, uses the body.
 const (
-	pendingRows = `INSERT INTO outbox_entry (key, digest, operation, body, sealed, priority, repeatable, lane, not_before, due_since, created_at)
+	pendingRows = `INSERT INTO outbox_entry (key, digest, operation, body, sealed, priority, repeatable, lane, not_before,
+			due_since, created_at)
 		SELECT 'order-' || lpad(n::text, 9, '0'), sha256(n::text::bytea), $3, $4, false, 1, false, 1, 'epoch', at, at
 		FROM generate_series($1::bigint, $2::bigint) AS n, LATERAL (SELECT now() - interval '1 hour' + n * interval '100 us' AS at) AS t`
 	acceptedRows = `INSERT INTO outbox_entry (key, digest, operation, sealed, priority, repeatable, lane, state, token, attempts, not_before,
