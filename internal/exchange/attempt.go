@@ -61,7 +61,8 @@ func (a *attempt) begin(ctx context.Context, call *Call, keys *redact.Keys, key 
 
 var errNoResponse = errors.New("the transport returned neither a response nor an error")
 
-// send gives req to the transport, and reads the response. net/http gets no body.
+// send gives req to the transport, and reads the response: net/http closes the body of a
+// redirect if it cannot parse the Location.
 func (a *attempt) send(req *http.Request) (*http.Response, error) {
 	if a.call.NotAfter.passed() { // a hook can take long
 		a.did = *late
@@ -79,7 +80,6 @@ func (a *attempt) send(req *http.Request) (*http.Response, error) {
 		return nil, errNoResponse
 	}
 	a.did = a.read(resp)
-	resp.Body = http.NoBody
 	return resp, nil
 }
 
