@@ -161,7 +161,7 @@ func (s *Server) AddCustomers(customers ...messaging.Customer) {
 // AddEvents adds event definitions to the list of the service, so that they can be
 // triggered. An event without an id gets a UUID. A zero CreatedAt is set to the current
 // time, unless Extra has a created_at member. The list has the members of Extra, as in
-// [Server.AddCustomers].
+// [Server.AddCustomers], but not those of the Extra of a parameter.
 func (s *Server) AddEvents(events ...messaging.Event) {
 	for _, e := range events {
 		s.service.AddEvents(fake.Event{ID: e.ID, Name: e.Name, Description: e.Description, CreatedAt: e.CreatedAt,
