@@ -32,7 +32,7 @@ func (l TimeLimit) Earliest(other TimeLimit) TimeLimit {
 	return TimeLimit{wall: earliest(l.wall, other.wall), monotonic: earliest(l.monotonic, other.monotonic)}
 }
 
-// passed reports whether no request may begin now.
+// passed reports whether no request may begin now. It reads the clocks only if there is a limit.
 func (l *TimeLimit) passed() bool { return *l != (TimeLimit{}) && l.passedAt(time.Now()) }
 
 // passedAt reports whether no request may begin at a time that is read from both clocks.
