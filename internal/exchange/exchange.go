@@ -241,7 +241,7 @@ func (x *Exchange) checkRetry(_ context.Context, _ *http.Response, err error) (b
 	}
 	x.log(did)
 	var s situation
-	if did.failed() { // otherwise, it does not matter
+	if did.failed() { // after a success, there is nothing to decide
 		x.nextKey = x.otherKey(did)
 		s = x.situation()
 	}
