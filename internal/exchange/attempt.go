@@ -50,7 +50,7 @@ func (a *attempt) begin(ctx context.Context, call *Call, keys *redact.Keys, key 
 	if call.NotAfter != (TimeLimit{}) {
 		a.body.notAfter = &call.NotAfter
 	}
-	ctx, a.cancel = context.WithTimeoutCause(ctx, call.AttemptTimeout.Limit, ErrAttemptTimeout)
+	ctx, a.cancel = context.WithDeadlineCause(ctx, a.start.Add(call.AttemptTimeout.Limit), ErrAttemptTimeout)
 	a.trace.GetConn = func(string) { a.asked.Add(1) }
 	a.trace.GotConn = func(httptrace.GotConnInfo) { a.got.Add(1) }
 	if !call.Config.OwnTransport {

@@ -139,11 +139,13 @@ func TestDecisionThatARetryWouldBeLateKeepsTheFailure(t *testing.T) {
 	for name, test := range map[string]struct {
 		did      *Result
 		otherKey bool
-	}{"a wait": {answered(429), false}, "another key": {answered(401), true}} {
+		within   time.Duration
+	}{"a wait": {answered(429), false, 499 * time.Millisecond}, "another key": {answered(401), true, -1}} {
 		t.Run(name, func(t *testing.T) {
-			call := &Call{Operation: service.TriggerEvent, Retry: RetryPolicy{}.WithDefaults(), NotAfter: TimeLimit{wall: now, monotonic: now}}
+			limit := TimeLimit{wall: now.Add(test.within), monotonic: now.Add(test.within)}
+			call := &Call{Operation: service.TriggerEvent, Retry: RetryPolicy{}.WithDefaults(), NotAfter: limit}
 			d := call.decide(&Outcome{Delivery: DeliveryNotSent, Attempts: 1}, test.did,
-				situation{now: now.Add(1), left: time.Hour, otherKey: test.otherKey})
+				situation{now: now, left: time.Hour, otherKey: test.otherKey})
 			assert.False(t, d.again)
 			assert.Zero(t, d.wait)
 			assert.Equal(t, ErrNotAfter, d.Err)

@@ -240,8 +240,12 @@ func (x *Exchange) checkRetry(_ context.Context, _ *http.Response, err error) (b
 		did = refuse(x.keys.Foreign(err), badRequest, ReasonOther)
 	}
 	x.log(did)
-	x.nextKey = x.otherKey(did)
-	d := x.decide(&x.outcome, did, x.situation())
+	var s situation
+	if did.failed() { // after a success, there is nothing to decide
+		x.nextKey = x.otherKey(did)
+		s = x.situation()
+	}
+	d := x.decide(&x.outcome, did, s)
 	x.outcome, x.waiting, x.retry.RetryWaitMin = d.Outcome, d.again, d.wait
 	x.observe(did, d.wait)
 	if x.waiting { // an earlier attempt may still be writing its header, and a cookie jar may have changed it
