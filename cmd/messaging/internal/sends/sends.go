@@ -55,8 +55,9 @@ type Shown struct {
 // Send is a send in the record.
 type Send struct {
 	Shown
-	// Service tells the service from every other one; see profile.Service.
+	// Service tells the service from every other one, and Account is the fingerprint of the key; see profile.Service.
 	Service string     `json:"service"`
+	Account string     `json:"account"`
 	Profile string     `json:"profile,omitempty"`
 	Due     *time.Time `json:"due,omitempty"` // of a scheduled broadcast
 }
@@ -67,10 +68,11 @@ func Sum(body []byte) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// isSame reports whether two sends are the same: to the same service, from the same profile, with the
-// same operation and the same body.
+// isSame reports whether two sends are the same: to the same service, with the same operation and the same body, and with the
+// same key or from the same profile, whose key can change.
 func (s Send) isSame(other Send) bool {
-	return s.Service == other.Service && s.Profile == other.Profile && s.Operation == other.Operation && s.SHA256 == other.SHA256
+	return s.Service == other.Service && s.Operation == other.Operation && s.SHA256 == other.SHA256 &&
+		(s.Account == other.Account || s.Profile != "" && s.Profile == other.Profile)
 }
 
 // dueAt returns when the send reaches its recipients.

@@ -27,7 +27,7 @@ func newRecord(t *testing.T) *testRecord {
 	return r
 }
 
-var news = Send{Service: "api.example.com", Profile: "production",
+var news = Send{Service: "api.example.com", Account: "1f2e3d4c", Profile: "production",
 	Shown: Shown{Host: "api.example.com", Operation: "send push broadcast", SHA256: Sum([]byte("news"))}}
 
 // withBody returns the send with other bytes.
@@ -89,20 +89,34 @@ func TestASendBlocksTheSameOneByItsDeliveryAndItsAge(t *testing.T) {
 	}
 }
 
-func TestOtherBytesAreAnotherSend(t *testing.T) {
-	r := newRecord(t)
-	r.sent(news, Unknown)
-	for what, change := range map[string]func(*Send){
-		"service":   func(s *Send) { s.Service = "127.0.0.1:8077#2" },
-		"profile":   func(s *Send) { s.Profile = "staging" },
-		"operation": func(s *Send) { s.Operation = "send email broadcast" },
-		"body":      func(s *Send) { s.SHA256 = Sum([]byte("newS")) },
+func TestASendIsTheSameByItsServiceItsBytesAndItsProfileOrItsKey(t *testing.T) {
+	for _, c := range []struct {
+		what    string
+		change  func(*Send)
+		blocked bool
+	}{
+		{"nothing", func(*Send) {}, true},
+		{"service", func(s *Send) { s.Service = "127.0.0.1:8077#2" }, false},
+		{"operation", func(s *Send) { s.Operation = "send email broadcast" }, false},
+		{"body", func(s *Send) { s.SHA256 = Sum([]byte("newS")) }, false},
+		{"key of the profile", func(s *Send) { s.Account = "99999999" }, true},
+		{"profile with the same key", func(s *Send) { s.Profile = "staging" }, true},
+		{"environment with the same key", func(s *Send) { s.Profile = "" }, true},
+		{"environment with another key", func(s *Send) { s.Profile, s.Account = "", "99999999" }, false},
+		{"profile with another key", func(s *Send) { s.Profile, s.Account = "staging", "99999999" }, false},
 	} {
+		r := newRecord(t)
+		r.sent(news, Unknown)
 		other := news
-		change(&other)
-		assert.False(t, r.isBlocked(other), what)
+		c.change(&other)
+		assert.Equal(t, c.blocked, r.isBlocked(other), c.what)
 	}
-	assert.True(t, r.isBlocked(news))
+	r := newRecord(t)
+	environment := news
+	environment.Profile = ""
+	r.sent(environment, Unknown)
+	environment.Account = "99999999"
+	assert.False(t, r.isBlocked(environment), "the environment is no profile")
 }
 
 func TestARepeatSupersedesOnlyTheSendThatTheOperatorSaw(t *testing.T) {
