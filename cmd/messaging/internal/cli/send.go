@@ -110,7 +110,8 @@ func (send *send) action() (confirm.Action, error) {
 // recorded returns a body as the record has it.
 func (send *send) recorded(i int) sends.Send {
 	of := sends.Send{Service: send.service.Identity(), Account: send.service.Account, Profile: send.service.Name,
-		Shown: sends.Shown{Host: send.service.Host, Operation: send.prepared[i].Operation(), SHA256: sends.Sum(send.prepared[i].Body()), Recipients: send.recipients}}
+		Shown: sends.Shown{Host: send.service.Host, Operation: send.prepared[i].Operation(),
+			SHA256: sends.Sum(send.prepared[i].Body()), Recipients: send.recipients}}
 	if !send.due.IsZero() {
 		of.Due = &send.due
 	}

@@ -136,8 +136,8 @@ func (r *Record) blocking(list []Send, send Send) (last *Send) {
 	return last
 }
 
-// Begin writes down that a send begins, and returns it with its id. Nothing may be sent before. It fails, with exit.Usage, if
-// another send than the one with the id of again blocks it, and marks that one as superseded.
+// Begin writes down that a send begins, and returns it with its id. Nothing may be sent before. It fails with the refusal
+// of another send than the one with the id of again that blocks it, and marks that one as superseded.
 func (r *Record) Begin(ctx context.Context, send Send, again string) (Send, error) {
 	send.ID, send.At = rand.Text()[:10], r.now().UTC() // unique enough for the file
 	err := r.update(ctx, func(list []Send) ([]Send, error) {
@@ -188,12 +188,13 @@ func (r *Record) Check(ctx context.Context) error {
 
 // Refusal returns the error for a send that this one blocks.
 func (s Send) Refusal() error {
+	code, hint := exit.AlreadySent, "to send it a second time, pass --again"
 	if s.isOpen() {
-		return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, and %s; find out, and record it (or --not-carried-out), "+
-			"or pass --again to send it anyway:\n  %s", s.Host, s.When(), s.Outcome(), s.ResolveCommand())
+		code = exit.Unknown
+		hint = "find out, and record it (or --not-carried-out), or pass --again to send it anyway:\n  " + s.ResolveCommand()
 	}
-	return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, and %s; to send it a second time, pass --again",
-		s.Host, s.When(), s.Outcome())
+	return exit.With(code, "%w", &exit.SendError{ID: s.ID,
+		Err: fmt.Errorf("not sent: exactly this was sent to %s at %s, and %s; %s", s.Host, s.When(), s.Outcome(), hint)})
 }
 
 // ResolveCommand is the command that records that the send was carried out.

@@ -54,7 +54,9 @@ func (r *testRecord) isBlocked(send Send) bool {
 	require.NoError(r.t, err)
 	_, refused := r.Begin(r.t.Context(), send, "")
 	if found != nil {
-		assert.Equal(r.t, exit.Usage, exit.CodeOf(refused), "%v", refused)
+		assert.Equal(r.t, found.isOpen(), exit.CodeOf(refused) == exit.Unknown, "%v", refused)
+		assert.Equal(r.t, !found.isOpen(), exit.CodeOf(refused) == exit.AlreadySent, "%v", refused)
+		assert.Equal(r.t, found.ID, exit.ObjectOf(refused).ID)
 	} else {
 		assert.NoError(r.t, refused)
 	}
@@ -123,11 +125,11 @@ func TestARepeatSupersedesOnlyTheSendThatTheOperatorSaw(t *testing.T) {
 	r := newRecord(t)
 	first := r.sent(news, Unknown)
 	_, err := r.Begin(t.Context(), news, "another id")
-	assert.Equal(t, exit.Usage, exit.CodeOf(err))
+	assert.Equal(t, exit.Unknown, exit.CodeOf(err))
 	second, err := r.Begin(t.Context(), news, first.ID)
 	require.NoError(t, err)
 	_, err = r.Begin(t.Context(), news, first.ID)
-	assert.Equal(t, exit.Usage, exit.CodeOf(err), "it was repeated already")
+	assert.Equal(t, exit.Unknown, exit.CodeOf(err), "it was repeated already")
 	list, err := r.List()
 	require.NoError(t, err)
 	require.Len(t, list, 2)
