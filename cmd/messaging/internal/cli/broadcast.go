@@ -34,6 +34,8 @@ type content interface {
 	prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error)
 	// describe adds lines to the plan.
 	describe(plan *confirm.Plan)
+	// title returns the subject.
+	title() string
 }
 
 // broadcast is what a broadcast command is about to do.
@@ -105,7 +107,8 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings) error {
 	audience.describe(plan)
 	b.when.describe(plan)
 	return s.send(ctx, &b.confirm, &send{service: service, plan: plan, question: "Send this broadcast?", answer: audience.answer,
-		prepared: []*messaging.Prepared{prepared}, recipients: audience.total, due: b.when.time, again: b.again, recheck: b.when.checkAhead})
+		prepared: []*messaging.Prepared{prepared}, recipients: audience.total, subject: b.title(), due: b.when.time, again: b.again,
+		recheck: b.when.checkAhead})
 }
 
 // excerpt is how many characters of a message the plan shows.

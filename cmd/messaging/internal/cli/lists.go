@@ -193,15 +193,16 @@ func allowText(value json.RawMessage) string {
 }
 
 var sendTable = output.Table{Sample: sends.Shown{},
-	Columns: []string{"id", "at", "delivery", "recipients", "operation", "host", "sha256"}}
+	Columns: []string{"id", "at", "delivery", "again", "recipients", "subject", "due", "profile", "operation", "host"}}
 
 func newSendsList(s *settings) *cobra.Command {
 	return list{
 		use: "list", short: "List the broadcasts and triggers that were sent from this machine, oldest first",
 		long: `List the broadcasts and triggers that were sent from this machine, oldest first. Nobody knows what
 became of those whose delivery is unknown or empty: find out, and run "sends resolve". The others
-are accepted, rejected, not_sent, or superseded by a send with --again; they are forgotten after
-30 days.`,
+are accepted, rejected or not_sent; they are forgotten after 30 days. What was repeated with --again
+says so, and no longer blocks another send. The record has the first 60 characters of the subject,
+or the name of the event, and no recipient.`,
 		example: `  messaging sends list
   messaging sends list --json=id,at,delivery`,
 		table: sendTable,
@@ -226,7 +227,7 @@ func newSendsResolve(s *settings) *cobra.Command {
 	return list{
 		use: "resolve ID --carried-out|--not-carried-out", short: "Record what became of a send whose outcome is unknown",
 		long: `Record what became of a send whose outcome is unknown, once you have found out. If it was not
-carried out, the same send is no longer refused.`,
+carried out, the same send is no longer refused. To correct what you have recorded, record it again.`,
 		example: `  messaging sends resolve JKQ4XW6DZ7MA2 --carried-out
   messaging sends resolve JKQ4XW6DZ7MA2 --not-carried-out`,
 		args: cobra.ExactArgs(1), table: sendTable, one: true,

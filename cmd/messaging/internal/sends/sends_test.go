@@ -27,8 +27,8 @@ func newRecord(t *testing.T) *testRecord {
 	return r
 }
 
-var news = Send{Service: "api.example.com", Account: "1f2e3d4c", Profile: "production",
-	Shown: Shown{Host: "api.example.com", Operation: "send push broadcast", SHA256: Sum([]byte("news"))}}
+var news = Send{Service: "api.example.com", Account: "1f2e3d4c",
+	Shown: Shown{Profile: "production", Host: "api.example.com", Operation: "send push broadcast", SHA256: Sum([]byte("news"))}}
 
 // withBody returns the send with other bytes.
 func (s Send) withBody(body string) Send {
@@ -121,23 +121,38 @@ func TestASendIsTheSameByItsServiceItsBytesAndItsProfileOrItsKey(t *testing.T) {
 	assert.False(t, r.isBlocked(environment), "the environment is no profile")
 }
 
-func TestARepeatSupersedesOnlyTheSendThatTheOperatorSaw(t *testing.T) {
+func TestARepeatIsAllowedOnceAndKeepsTheOutcomeOfTheSendThatTheOperatorSaw(t *testing.T) {
+	for _, delivery := range []Delivery{Unknown, Accepted, ""} {
+		r := newRecord(t)
+		first := r.sent(news, delivery)
+		_, err := r.Begin(t.Context(), news, "another id")
+		assert.Error(t, err)
+		second, err := r.Begin(t.Context(), news, first.ID)
+		require.NoError(t, err)
+		_, err = r.Begin(t.Context(), news, first.ID)
+		assert.Equal(t, exit.Unknown, exit.CodeOf(err), "it was repeated already")
+		list, err := r.List()
+		require.NoError(t, err)
+		require.Len(t, list, 2)
+		assert.Equal(t, delivery, list[0].Delivery)
+		assert.Equal(t, []bool{true, false}, []bool{list[0].Again, list[1].Again})
+		_, err = r.Settle(t.Context(), second.ID, NotSent, false)
+		require.NoError(t, err)
+		assert.False(t, r.isBlocked(news))
+	}
+}
+
+func TestAnOperatorCorrectsAnOperatorAndNotTheProcessThatSent(t *testing.T) {
 	r := newRecord(t)
-	first := r.sent(news, Unknown)
-	_, err := r.Begin(t.Context(), news, "another id")
-	assert.Equal(t, exit.Unknown, exit.CodeOf(err))
-	second, err := r.Begin(t.Context(), news, first.ID)
-	require.NoError(t, err)
-	_, err = r.Begin(t.Context(), news, first.ID)
-	assert.Equal(t, exit.Unknown, exit.CodeOf(err), "it was repeated already")
-	list, err := r.List()
-	require.NoError(t, err)
-	require.Len(t, list, 2)
-	assert.Equal(t, Superseded, list[0].Delivery)
-	assert.Equal(t, second.ID, list[1].ID)
-	_, err = r.Settle(t.Context(), second.ID, NotSent, false)
-	require.NoError(t, err)
-	assert.False(t, r.isBlocked(news))
+	lost := r.sent(news, Unknown)
+	for _, delivery := range []Delivery{NotSent, Accepted} {
+		_, err := r.Settle(t.Context(), lost.ID, delivery, false)
+		require.NoError(t, err)
+	}
+	assert.True(t, r.isBlocked(news))
+	refused := r.sent(news.withBody("refused"), Rejected)
+	_, err := r.Settle(t.Context(), refused.ID, Accepted, false)
+	assert.Equal(t, exit.Usage, exit.CodeOf(err), "%v", err)
 }
 
 func TestSettledSendsAreForgottenAfter30Days(t *testing.T) {
