@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -152,16 +153,13 @@ func TestAPlanLooksIntoTheOutbox(t *testing.T) {
 	}
 	file := fileOf("a.csv", text, nil, "order")
 	calls := 0
-	file.Lookup = func(_ context.Context, items []outbox.Item) (entries []outbox.Entry, _ error) {
+	file.Lookup = func(_ context.Context, items ...outbox.Item) (found []outbox.Presence, _ error) {
 		calls++
+		known := map[string]outbox.Presence{"1": outbox.Present, "1002": outbox.Present, "2": outbox.Conflict}
 		for _, item := range items {
-			entry := outbox.Entry{Key: item.Key, Present: item.Key == "1" || item.Key == "1002"}
-			if item.Key == "2" {
-				entry = outbox.Entry{}
-			}
-			entries = append(entries, entry)
+			found = append(found, cmp.Or(known[item.Key], outbox.Absent))
 		}
-		return entries, nil
+		return found, nil
 	}
 	plan, err := file.Plan(t.Context())
 	require.NoError(t, err)

@@ -150,9 +150,7 @@ func (flags *importFlags) openExisting(ctx context.Context) (err error) {
 		return err
 	}
 	flags.existing = b
-	flags.file.Lookup = func(ctx context.Context, items []outbox.Item) ([]outbox.Entry, error) {
-		return b.ledger.Look(ctx, b.Outbox, items)
-	}
+	flags.file.Lookup = b.Present
 	return flags.checkSource(b)
 }
 
