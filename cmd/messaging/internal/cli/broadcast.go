@@ -19,8 +19,10 @@ Pass exactly one of --to-customers, --segments and --all-customers. The plan goe
 stderr first; then the command asks on the terminal. Without a terminal, run it with
 --dry-run, and then with --confirm and the digest that the dry run printed.
 
-FILE is CSV with a header, or JSON Lines, with the names customer_id, email, first_name,
-last_name and phone_no. "-" is stdin. The service creates or updates the customers in it.`
+FILE is CSV with a header, JSON Lines, or a JSON array, with the names customer_id, email,
+first_name, last_name and phone_no; --map reads a column under a different name. Columns of
+"export customers" that cannot be sent are left out. "-" is stdin. The service creates or
+updates the customers in FILE.`
 
 // content is what a broadcast command sends. It is decoded from a file, or set by flags.
 type content interface {

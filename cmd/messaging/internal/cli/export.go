@@ -32,6 +32,7 @@ func newExportOf[T any](s *settings, records export.Records[T]) *cobra.Command {
 			"write an apostrophe before a cell of CSV that begins with = + - or @, unless it is a phone number")
 	}
 	const long = `Write all RECORDS to a file. The file extension sets the format: CSV or JSON Lines.
+Members that this version does not know are in JSON Lines alone.
 
 The file appears when it is complete. If the export is stopped, or even killed, run the same
 command with --resume: it continues after the last page that was written. A pipe is written

@@ -93,7 +93,7 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 		"broadcast push --to-customers - --allow-unknown-count":  "--allow-unknown-count has no effect without --segments",
 		"broadcast push --all-customers --timezone UTC":          "--timezone has no effect without --at",
 		"sandbox --token-file token.txt":                         "--token-file has no effect without --listen",
-		"outbox import --from - --event e --map order --dry-run": `--map must be column=parameter, once for each column, and not "order"`,
+		"outbox import --from - --event e --map order --dry-run": `--map must be column=name, and not "order"`,
 		"customer list --json=a --api-key CANARY":                "unknown flag: --api-key",
 		"customer list --token=CANARY":                           "unknown flag: --token",
 	} {

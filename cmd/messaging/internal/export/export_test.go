@@ -54,8 +54,8 @@ func TestExportWritesEveryColumnAsCSV(t *testing.T) {
 	options := optionsFor(t, "all.csv")
 	content, done := exported(t, service.Client(), Customers, options)
 	assert.Equal(t, Progress{Rows: 1}, done)
-	assert.Equal(t, "customer_id,email,first_name,last_name,phone_no,providers,customer_created_at,updated_at,last_interaction,extra\n"+
-		"0,c0@example.com,=1+1,,+4930123456,\"apns,firebase\",2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,\n", content)
+	assert.Equal(t, "customer_id,email,first_name,last_name,phone_no,providers,customer_created_at,updated_at,last_interaction\n"+
+		"0,c0@example.com,=1+1,,+4930123456,\"apns,firebase\",2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,2026-01-02T03:04:05Z\n", content)
 	safe := options
 	safe.SpreadsheetSafe, safe.Overwrite = true, true
 	content, _ = exported(t, service.Client(), Customers, safe)

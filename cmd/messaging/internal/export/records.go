@@ -24,7 +24,7 @@ type Records[T any] struct {
 	timeForm string
 	// id identifies a record that is listed twice because the pages shifted. A record without it is never left out.
 	id func(*T) string
-	// extra are the members that the models have no field for.
+	// extra are the members that the models have no field for, which JSON Lines has.
 	extra func(*T) map[string]json.RawMessage
 	pages func(ctx context.Context, client *messaging.Client, cursor string) iter.Seq2[*messaging.Page[T], error]
 }
