@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
@@ -71,8 +72,8 @@ func (s *settings) limited(ctx context.Context) (context.Context, context.Cancel
 }
 
 // account returns the service that the command calls, with its key and its start, for a command that sends.
-func (s *settings) account(ctx context.Context) (*profile.Service, error) {
-	service, err := profile.Resolve(ctx, s.profile)
+func (s *settings) account(ctx context.Context, more ...messaging.Option) (*profile.Service, error) {
+	service, err := profile.Resolve(ctx, s.profile, more...)
 	if err != nil {
 		return nil, err
 	}
