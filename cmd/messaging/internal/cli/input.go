@@ -223,7 +223,11 @@ func checkLimit(total, limit int, hint string) error {
 // byFlags names the problems of a send by its flags. Other errors stay as they are.
 func byFlags(err error, flags *pflag.FlagSet) error {
 	invalid, ok := errors.AsType[*messaging.ValidationError](err)
-	if !ok {
+	switch {
+	case ok:
+	case errors.Is(err, messaging.ErrTooLarge):
+		return &wordedError{ofLibrary.Replace(err.Error()), err}
+	default:
 		return err
 	}
 	var problems []string
@@ -242,7 +246,7 @@ func byFlags(err error, flags *pflag.FlagSet) error {
 
 // ofLibrary replaces what only a program in Go can do.
 var ofLibrary = strings.NewReplacer("a time.Time, or a string in the form 2006-01-02T15:04:05Z", "a time such as 2026-12-01T09:00:00Z",
-	", see slices.Chunk", "")
+	", see slices.Chunk", "", "see WithMaxResponseBytes", "pass a smaller --per-page")
 
 // valueHints correct the value of a parameter, by what is wrong with it.
 var valueHints = map[string]string{"must be a number": ": -F %s=NUMBER", "must be a string": ": -f %s=TEXT"}

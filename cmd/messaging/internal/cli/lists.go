@@ -32,6 +32,7 @@ var customerTable = output.Table{
 
 func newCustomerList(s *settings) *cobra.Command {
 	var ids, emails []string // nil without the flag
+	var perPage int
 	cmd := list{
 		use: "list", short: "List all customers, or those with the given ids or addresses",
 		example: `  messaging -p sandbox customer list
@@ -39,10 +40,11 @@ func newCustomerList(s *settings) *cobra.Command {
 		flags: func(f *pflag.FlagSet) {
 			f.StringSliceVar(&ids, "ids", nil, "only customers with these ids, such as `a,b`")
 			f.StringSliceVar(&emails, "emails", nil, "only customers with these addresses, such as `a,b`")
+			addPerPage(f, &perPage)
 		},
 		table: customerTable,
 		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.Customer, error] {
-			params := messaging.CustomerListParams{PerPage: pageSize}
+			params := messaging.CustomerListParams{PerPage: perPage}
 			if ids != nil {
 				params.CustomerIDs = messaging.Only(ids...)
 			}
@@ -96,13 +98,15 @@ func parametersText(parameters []messaging.EventParameter) string {
 }
 
 func newEventList(s *settings) *cobra.Command {
+	var perPage int
 	return list{
-		use: "list", short: "List the definitions of events",
+		flags: func(f *pflag.FlagSet) { addPerPage(f, &perPage) },
+		use:   "list", short: "List the definitions of events",
 		example: `  messaging -p sandbox event list
   messaging -p sandbox event list --json=id,name`,
 		table: eventTable,
 		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.Event, error] {
-			return allEvents(c.ctx, client)
+			return client.Events.All(c.ctx, messaging.EventListParams{PerPage: perPage})
 		}),
 	}.command(s)
 }
@@ -140,8 +144,10 @@ func (s *settings) findEvent(ctx context.Context, client *messaging.Client, name
 }
 
 func newMessageList(s *settings) *cobra.Command {
+	var perPage int
 	return list{
-		use: "list", short: "List transactional messages, with their counts",
+		flags: func(f *pflag.FlagSet) { addPerPage(f, &perPage) },
+		use:   "list", short: "List transactional messages, with their counts",
 		example: `  messaging -p sandbox message list
   messaging -p sandbox message list --json=id,channel,total_bounced`,
 		table: output.Table{
@@ -150,7 +156,7 @@ func newMessageList(s *settings) *cobra.Command {
 				"total_bounced", "created_at"},
 		},
 		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.TransactionalMessage, error] {
-			return client.Transactional.All(c.ctx, messaging.TransactionalListParams{PerPage: pageSize})
+			return client.Transactional.All(c.ctx, messaging.TransactionalListParams{PerPage: perPage})
 		}),
 	}.command(s)
 }

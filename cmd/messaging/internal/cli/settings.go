@@ -63,6 +63,9 @@ func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
+// note writes a line for people, once the flags are read.
+func (s *settings) note(format string, args ...any) { s.printer.Note(format, args...) }
+
 // limited returns ctx with the time limit of --timeout.
 func (s *settings) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.timeout == 0 {
