@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -24,7 +26,8 @@ var shipped = &messaging.Event{ID: "5eed0000-0000-4000-8000-000000000001", Name:
 
 // fileOf returns a file with a text.
 func fileOf(name, text string, renamed map[string]string, keyColumn string) *File {
-	return &File{Name: name, Delimiter: ',', Mapper: &Mapper{shipped, renamed, keyColumn}, Content: strings.NewReader(text)}
+	return &File{Source: rows.Source{Name: name, Delimiter: ',', Columns: rows.Columns{Renamed: renamed}},
+		Mapper: &Mapper{shipped, keyColumn}, Content: strings.NewReader(text)}
 }
 
 // bodies returns the requests of a file, or its problems. Without a column for it, the key of
@@ -65,9 +68,8 @@ func TestRowsBecomeTriggersWithTheTypesOfTheEvent(t *testing.T) {
 
 func TestAHeaderThatDoesNotFitTheEventIsAnError(t *testing.T) {
 	for header, want := range map[string]string{
-		"email,ordr": `line 1, column 7 (ordr): "ordr" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, ` +
-			`first_name, tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no); pass --map "ordr=" to leave it ` +
-			`out, or --map "ordr=PARAMETER" to give it a name`,
+		"email,ordr": `line 1: unknown: "ordr"; a column holds a parameter of the event "order shipped" (order, shipped_at, parcels, ` +
+			`first_name, tags), or a field of a customer (customer_id, email, first_name, last_name, phone_no). Pass --map "ordr=NAME" if`,
 		"email":                `line 1: no column holds "order", which the event requires; pass --map COLUMN=order if it has another name`,
 		"order":                `line 2 (email): is required when there is no customer`,
 		"email,order,it's new": `--map "it's new=" to leave it out`,
@@ -75,15 +77,15 @@ func TestAHeaderThatDoesNotFitTheEventIsAnError(t *testing.T) {
 		assert.Contains(t, bodies(t, fileOf("a.csv", header+"\na@example.com\n", nil, ""))[0], want)
 	}
 	renamed := map[string]string{"nr": "order"}
-	assert.Equal(t, []string{`line 1, column 13 (nr): holds "order", as "order" does`}, bodies(t,
+	assert.Equal(t, []string{`line 1: "nr" holds "order", as "order" does`}, bodies(t,
 		fileOf("a.csv", "email,order,nr\nx,1,2", renamed, "")))
 	assert.Equal(t, []string{`--map: the file has no column "nr"`}, bodies(t, fileOf("a.csv", "email,order\nx,1", renamed, "")))
 	assert.Equal(t, []string{`--key-column: the file has no column "id"`}, bodies(t,
 		fileOf("a.csv", "email,order\nx,1", nil, "id")))
 	_, err := fileOf("a.csv", "email,order,color\na@example.com,1,red\n", nil, "").Plan(t.Context())
-	assert.ErrorContains(t, err, `line 1, column 13 (color): "color" is neither`, "it is about the file, and not about a row")
+	assert.ErrorContains(t, err, `line 1: unknown: "color"; a column holds a parameter`, "it is about the file, and not about a row")
 	assert.Contains(t, bodies(t, fileOf("a.csv", "email,a\nx,1", map[string]string{"a": "ordr"}, ""))[0],
-		`line 1, column 7 (a): "ordr" is neither a parameter`)
+		`line 1: unknown: "a" (mapped to "ordr")`)
 }
 
 func TestABadRowSaysWhereAndWhy(t *testing.T) {
@@ -110,8 +112,9 @@ func TestABadRowSaysWhereAndWhy(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		`line 1 (email): must be a text`,
-		`line 2 (color): "color" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, first_name, ` +
-			`tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no)`,
+		`line 2: unknown: "color"; a column holds a parameter of the event "order shipped" (order, shipped_at, parcels, first_name, ` +
+			`tags), or a field of a customer (customer_id, email, first_name, last_name, phone_no). Pass --map "color=NAME" if it has ` +
+			`another name, --map "color=" to leave it out, or --ignore-other-columns to leave out all that are unknown`,
 		"line 3 (id): is missing, and is the key",
 	}, bodies(t, fileOf("a.jsonl", `{ "email": 1}
 {"email":"a@example.com", "color": "red"}
@@ -152,16 +155,13 @@ func TestAPlanLooksIntoTheOutbox(t *testing.T) {
 	}
 	file := fileOf("a.csv", text, nil, "order")
 	calls := 0
-	file.Lookup = func(_ context.Context, items []outbox.Item) (entries []outbox.Entry, _ error) {
+	file.Lookup = func(_ context.Context, items ...outbox.Item) (found []outbox.Presence, _ error) {
 		calls++
+		known := map[string]outbox.Presence{"1": outbox.Present, "1002": outbox.Present, "2": outbox.Conflict}
 		for _, item := range items {
-			entry := outbox.Entry{Key: item.Key, Present: item.Key == "1" || item.Key == "1002"}
-			if item.Key == "2" {
-				entry = outbox.Entry{}
-			}
-			entries = append(entries, entry)
+			found = append(found, cmp.Or(known[item.Key], outbox.Absent))
 		}
-		return entries, nil
+		return found, nil
 	}
 	plan, err := file.Plan(t.Context())
 	require.NoError(t, err)

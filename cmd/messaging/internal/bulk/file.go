@@ -4,21 +4,21 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ahead"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/outbox"
 )
 
 // File is a file of rows to import. It is read twice: for the plan, and to import it.
 type File struct {
-	// Name and Delimiter are those of [rows.NewReader].
-	Name      string
-	Delimiter rune
+	rows.Source
 	// Content must not change.
 	Content io.ReadSeeker
 	Mapper  *Mapper
@@ -46,14 +46,7 @@ func (f *File) lines(ctx context.Context) iter.Seq2[line, error] {
 
 func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
-		_, err := f.Content.Seek(0, io.SeekStart)
-		var reader *rows.Reader
-		if err == nil {
-			reader, err = rows.NewReader(f.Name, f.Delimiter, f.Content)
-		}
-		if err == nil && reader.Header != nil {
-			err = f.Mapper.checkHeader(reader.Header)
-		}
+		reader, err := f.open()
 		if err != nil {
 			yield(line{}, err)
 			return
@@ -74,6 +67,22 @@ func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 			}
 		}
 	}
+}
+
+// open reads the header. One that lacks a parameter of the event is an error.
+func (f *File) open() (*rows.Reader, error) {
+	m := f.Mapper
+	f.Key, f.IsKnown, f.Known, f.Unused = m.KeyColumn, m.isKnown, m.known(), recipients.Unused
+	if _, err := f.Content.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	reader, err := f.NewReader(f.Content)
+	for _, p := range m.Event.Parameters {
+		if err == nil && p.Required && reader.Lacks(p.Name) {
+			err = fmt.Errorf("line 1: no column holds %q, which the event requires; pass --map COLUMN=%[1]s if it has another name", p.Name)
+		}
+	}
+	return reader, err
 }
 
 // refusal returns the problem with a row that a guard refuses.

@@ -27,14 +27,12 @@ const customerPrefix = "customer."
 // Mapper turns rows into triggers of an event.
 type Mapper struct {
 	Event *messaging.Event
-	// Renamed has, by the name of a column, the parameter or field that the column holds, or "" for a column to leave out.
-	Renamed map[string]string
 	// KeyColumn is the column with the key of the entry; if it is "", the key is the hash of the request.
 	KeyColumn string
 }
 
-// isTarget reports whether a column can be called this.
-func (m *Mapper) isTarget(name string) bool {
+// isKnown reports whether a column can hold this.
+func (m *Mapper) isKnown(name string) bool {
 	return m.parameter(name) != nil || customerField(new(messaging.CustomerParams), name) != nil
 }
 
@@ -51,60 +49,13 @@ func (m *Mapper) parameter(name string) *messaging.EventParameter {
 	return &m.Event.Parameters[i]
 }
 
-func (m *Mapper) unknown(name string) error {
+// known lists what a column can hold, for people.
+func (m *Mapper) known() string {
 	var names []string
 	for _, p := range m.Event.Parameters {
 		names = append(names, p.Name)
 	}
-	return fmt.Errorf("%q is neither a parameter of the event %q (%s) nor a field of a customer (%s)",
-		name, m.Event.Name, strings.Join(names, ", "), strings.Join(recipients.Fields, ", "))
-}
-
-// checkHeader returns an error for a header that does not fit the event. It is about the file: a row cannot be used without it.
-func (m *Mapper) checkHeader(header []rows.Field) error {
-	filled := map[string]string{} // what the columns hold
-	columns := map[string]bool{}
-	for _, field := range header {
-		columns[field.Name] = true
-		name := m.target(field.Name)
-		switch earlier, twice := filled[name]; {
-		case name == "":
-			continue
-		case !m.isTarget(name):
-			return errors.New(field.Problem("%v; pass --map %q to leave it out, or --map %q to give it a name", m.unknown(name),
-				field.Name+"=", field.Name+"=PARAMETER").Error())
-		case twice:
-			return errors.New(field.Problem("holds %q, as %q does", name, earlier).Error())
-		}
-		filled[name] = field.Name
-	}
-	for column := range m.Renamed {
-		if !columns[column] {
-			return fmt.Errorf("--map: the file has no column %q", column)
-		}
-	}
-	if m.KeyColumn != "" && !columns[m.KeyColumn] {
-		return fmt.Errorf("--key-column: the file has no column %q", m.KeyColumn)
-	}
-	for _, p := range m.Event.Parameters {
-		if _, ok := filled[p.Name]; p.Required && !ok {
-			return fmt.Errorf("line 1: no column holds %q, which the event requires; pass --map COLUMN=%[1]s if it has another name", p.Name)
-		}
-	}
-	return nil
-}
-
-// target returns what a column holds, or "" if it is left out.
-func (m *Mapper) target(column string) string {
-	name, renamed := m.Renamed[column]
-	switch {
-	case renamed:
-		return name
-	case column == m.KeyColumn && !m.isTarget(column):
-		return ""
-	default:
-		return column
-	}
+	return fmt.Sprintf("a parameter of the event %q (%s), or %s", m.Event.Name, strings.Join(names, ", "), recipients.Known)
 }
 
 // item returns the trigger of a row, and the hash of its body. The error is a *rows.Problem.
@@ -118,11 +69,10 @@ func (m *Mapper) item(row rows.Row) (item outbox.Item, body [sha256.Size]byte, e
 				return item, body, field.Problem("is the key, which must have 1 to 255 bytes without control characters")
 			}
 		}
-		name := m.target(field.Name)
-		if name == "" || field.IsNull() {
+		if field.Holds == "" || field.IsNull() {
 			continue
 		}
-		if err := m.set(&params, &customer, name, field); err != nil {
+		if err := m.set(&params, &customer, field); err != nil {
 			return item, body, field.Problem("%v", err)
 		}
 	}
@@ -144,21 +94,17 @@ func (m *Mapper) item(row rows.Row) (item outbox.Item, body [sha256.Size]byte, e
 
 // set puts the value of a field where it belongs. A parameter of the event comes before a
 // field of the customer that has the same name.
-func (m *Mapper) set(params *messaging.EventTriggerParams, customer *messaging.CustomerParams, name string, field rows.Field) error {
-	parameter := m.parameter(name)
-	text := customerField(customer, name)
-	switch {
-	case parameter == nil && text == nil:
-		return m.unknown(name)
-	case parameter == nil && field.JSON != nil:
-		return errors.New("must be a text")
-	case parameter == nil:
-		*text = field.Text
-		return nil
+func (m *Mapper) set(params *messaging.EventTriggerParams, customer *messaging.CustomerParams, field rows.Field) error {
+	if parameter := m.parameter(field.Holds); parameter != nil {
+		value, err := valueOf(field, parameter.Type)
+		params.Values[field.Holds] = value
+		return err
 	}
-	value, err := valueOf(field, parameter.Type)
-	params.Values[name] = value
-	return err
+	if field.JSON != nil {
+		return errors.New("must be a text")
+	}
+	*customerField(customer, field.Holds) = field.Text
+	return nil
 }
 
 // valueOf returns a field as a value of its parameter. The SDK reports other values that do
@@ -193,7 +139,7 @@ func (m *Mapper) problemOf(row rows.Row, err error) error {
 	name := strings.TrimPrefix(first.Field, "payload.")
 	text := strings.Join(first.Messages, ", ")
 	for _, field := range row.Fields {
-		if target := m.target(field.Name); target == name || "customer."+target == name {
+		if field.Holds == name || customerPrefix+field.Holds == name {
 			return field.Problem("%s", text)
 		}
 	}

@@ -97,9 +97,8 @@ func (p *Plan) conflict(l line, where string) {
 	p.Conflicts.Add(&rows.Problem{Line: l.number, Text: fmt.Sprintf("the key %q has other content in %s", l.item.Key, where)})
 }
 
-// Lookup finds out what the outbox has under the keys of items. It returns an entry for each: one that is present, a new one,
-// or the zero Entry if the key has other content.
-type Lookup func(ctx context.Context, items []outbox.Item) ([]outbox.Entry, error)
+// Lookup finds out what the outbox has under the keys of items; see [outbox.Outbox.Present].
+type Lookup func(ctx context.Context, items ...outbox.Item) ([]outbox.Presence, error)
 
 // lookupBatch is how many items are looked up together.
 const lookupBatch = 500
@@ -113,12 +112,12 @@ func (p *Plan) look(ctx context.Context, lookup Lookup, lines []line) error {
 	for i, l := range lines {
 		items[i] = l.item
 	}
-	entries, err := lookup(ctx, items)
-	for i, entry := range entries {
-		switch {
-		case entry.Present:
+	found, err := lookup(ctx, items...)
+	for i, presence := range found {
+		switch presence {
+		case outbox.Present:
 			p.Present++
-		case entry.Key == "":
+		case outbox.Conflict:
 			p.conflict(lines[i], "the outbox")
 		}
 	}

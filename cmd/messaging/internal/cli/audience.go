@@ -15,16 +15,14 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // audienceFlags are the flags that say who receives a broadcast.
 type audienceFlags struct {
 	customers, segments string
-	delimiter           string
+	rows                rowFlags
 	everyone            bool
-	skipBad             bool
 	max                 int
 	unknownCount        bool
 }
@@ -34,8 +32,7 @@ func (f *audienceFlags) add(cmd *cobra.Command) {
 	set.StringVar(&f.customers, "to-customers", "", "send to the customers in `FILE`")
 	set.StringVar(&f.segments, "segments", "", "send to the segments with these ids, such as `a,b`; needs --allow-unknown-count")
 	set.BoolVar(&f.everyone, "all-customers", false, "send to all customers of the account")
-	set.StringVar(&f.delimiter, "delimiter", "", delimiterUsage)
-	set.BoolVar(&f.skipBad, "skip-bad-rows", false, "leave out rows of FILE that cannot be used")
+	f.rows.add(set)
 	set.IntVar(&f.max, "max-recipients", 0, "refuse more than `N` recipients (default: the limit of the profile, or 100)")
 	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not show")
 	cmd.MarkFlagsMutuallyExclusive("to-customers", "segments", "all-customers")
@@ -65,16 +62,16 @@ func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
 	case set.Changed("segments"):
 		return f.readSegments()
 	}
-	delimiter, err := rows.ParseDelimiter(f.delimiter)
+	source, err := f.rows.source(f.customers)
 	if err != nil {
-		return nil, exit.With(exit.Usage, "--delimiter: %w", err)
+		return nil, err
 	}
 	in, err := openInput(cmd, f.customers)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	list, err := recipients.Read(titleOf(f.customers), delimiter, in, f.skipBad)
+	list, err := recipients.Read(source, in, f.rows.skipBad)
 	if err != nil {
 		return nil, err
 	}
@@ -164,11 +161,19 @@ func (a *audience) describe(plan *confirm.Plan) {
 		return
 	}
 	plan.Add("first row", describeCustomer(a.list.Customers[0]))
+	addLeftOut(plan, a.list.LeftOut)
 	if a.list.Duplicates > 0 {
 		plan.Add("left out", words.Count(a.list.Duplicates, "row")+" with a customer of another row")
 	}
 	if a.list.Bad.Count > 0 {
 		plan.Add("left out", words.Count(a.list.Bad.Count, "row")+" that cannot be used:"+a.list.Bad.String())
+	}
+}
+
+// addLeftOut lists the columns that are left out.
+func addLeftOut(plan *confirm.Plan, columns string) {
+	if columns != "" {
+		plan.Add("left out", "the columns "+words.Shortened(columns, excerpt))
 	}
 }
 

@@ -19,8 +19,10 @@ Pass exactly one of --to-customers, --segments and --all-customers. The plan goe
 stderr first; then the command asks on the terminal. Without a terminal, run it with
 --dry-run, and then with --confirm and the digest that the dry run printed.
 
-FILE is CSV with a header, or JSON Lines, with the names customer_id, email, first_name,
-last_name and phone_no. "-" is stdin. The service creates or updates the customers in it.`
+FILE is CSV with a header, JSON Lines, or a JSON array, with the names customer_id, email,
+first_name, last_name and phone_no; --map reads a column under a different name. Columns of
+"export customers" that cannot be sent are left out. "-" is stdin. The service creates or
+updates the customers in FILE.`
 
 // content is what a broadcast command sends. It is decoded from a file, or set by flags.
 type content interface {
@@ -34,6 +36,8 @@ type content interface {
 	prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error)
 	// describe adds lines to the plan.
 	describe(plan *confirm.Plan)
+	// title returns the subject.
+	title() string
 }
 
 // broadcast is what a broadcast command is about to do.
@@ -105,7 +109,8 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings) error {
 	audience.describe(plan)
 	b.when.describe(plan)
 	return s.send(ctx, &b.confirm, &send{service: service, plan: plan, question: "Send this broadcast?", answer: audience.answer,
-		prepared: []*messaging.Prepared{prepared}, recipients: audience.total, due: b.when.time, again: b.again, recheck: b.when.checkAhead})
+		prepared: []*messaging.Prepared{prepared}, recipients: audience.total, subject: b.title(), due: b.when.time, again: b.again,
+		recheck: b.when.checkAhead})
 }
 
 // excerpt is how many characters of a message the plan shows.

@@ -17,8 +17,12 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// pageSize is the number of rows on a page of a list.
+// pageSize is the number of rows on a page of a list, unless --per-page sets it.
 const pageSize = 100
+
+func addPerPage(f *pflag.FlagSet, size *int) {
+	f.IntVar(size, "per-page", pageSize, "ask for `N` rows at a time; fewer, if a page is too large")
+}
 
 // call is a command that runs.
 type call struct {

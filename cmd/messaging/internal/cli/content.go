@@ -77,6 +77,8 @@ func (c *emailContent) read(cmd *cobra.Command) (err error) {
 
 func (c *emailContent) params() any { return &c.emailParams }
 
+func (c *emailContent) title() string { return c.Subject }
+
 func (c *emailContent) prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error) {
 	c.To, c.Schedule = to, at
 	return messaging.EmailBroadcastParams(c.emailParams).Prepare()
@@ -127,6 +129,8 @@ func (c *pushContent) read(cmd *cobra.Command) (err error) {
 }
 
 func (c *pushContent) params() any { return c }
+
+func (c *pushContent) title() string { return c.Subject }
 
 func (c *pushContent) prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error) {
 	c.To, c.Schedule = to, at

@@ -22,26 +22,29 @@ func saveMemory(percent int) (restore func()) {
 }
 
 func newExportOf[T any](s *settings, records export.Records[T]) *cobra.Command {
-	options := export.Options{Checkpoint: time.Second}
+	options := export.Options{Checkpoint: time.Second, Note: s.note}
 	flags := func(f *pflag.FlagSet) {
 		f.StringVar(&options.To, "to", "",
 			"the `file` to write, whose name ends with .csv or .jsonl; - is stdout: CSV, or JSON Lines with --ndjson")
-		f.BoolVar(&options.Resume, "resume", false, "continue an export that was stopped")
+		f.BoolVar(&options.Resume, "resume", false, "continue an export that was stopped, if there is one")
+		addPerPage(f, &options.PerPage)
 		f.BoolVar(&options.Overwrite, "overwrite", false, "replace the file if it exists")
 		f.BoolVar(&options.SpreadsheetSafe, "spreadsheet-safe", false,
 			"write an apostrophe before a cell of CSV that begins with = + - or @, unless it is a phone number")
 	}
 	const long = `Write all RECORDS to a file. The file extension sets the format: CSV or JSON Lines.
+Members that this version does not know are in JSON Lines alone.
 
 The file appears when it is complete. If the export is stopped, or even killed, run the same
-command with --resume: it continues after the last page that was written. A pipe is written
-through.
+command with --resume: it continues after the last page that was written. It begins again if
+there is nothing to continue, or if that is older than 12 hours, is of another service or
+has other flags. A nightly export takes --resume --overwrite. A pipe is written through.
 
 Rows that the service lists twice, because rows were added during the export, are written
 once.`
 	const example = `  messaging -p sandbox export RECORDS --to all-RECORDS.csv
   messaging -p sandbox export RECORDS --to - --ndjson | jq .
-  messaging -p production export RECORDS --to all-RECORDS.csv --resume   # after it was stopped`
+  messaging -p production export RECORDS --to all-RECORDS.csv --resume --overwrite   # every night`
 	of := strings.NewReplacer("RECORDS", records.Name)
 	return s.reading(records.Name, "Write all "+records.Name+" to a file", of.Replace(long), of.Replace(example), nil, flags,
 		func(c call) error { return runExport(c, records, options) })
@@ -76,7 +79,7 @@ func runExport[T any](c call, records export.Records[T], options export.Options)
 	})
 	progress.Stop()
 	if err != nil {
-		return err
+		return byFlags(err, c.cmd.Flags())
 	}
 	c.printer.Note("%s written to %s", words.Count(done.Rows, strings.TrimSuffix(records.Name, "s")), options.To)
 	return nil

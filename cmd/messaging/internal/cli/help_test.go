@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -92,7 +93,7 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 		"broadcast push --to-customers - --allow-unknown-count":  "--allow-unknown-count has no effect without --segments",
 		"broadcast push --all-customers --timezone UTC":          "--timezone has no effect without --at",
 		"sandbox --token-file token.txt":                         "--token-file has no effect without --listen",
-		"outbox import --from - --event e --map order --dry-run": `--map must be column=parameter, once for each column, and not "order"`,
+		"outbox import --from - --event e --map order --dry-run": `--map must be column=name, and not "order"`,
 		"customer list --json=a --api-key CANARY":                "unknown flag: --api-key",
 		"customer list --token=CANARY":                           "unknown flag: --token",
 	} {
@@ -122,7 +123,11 @@ func TestAnEmptyFlagAndAFieldThatIsNotThereAreRefusedByEveryCommand(t *testing.T
 func TestReadmeHasTheExitCodesOfTheHelp(t *testing.T) {
 	table := "| code | meaning |\n|---|---|\n"
 	stdout, _, _ := invoke(t, "help", "exit-codes")
-	assert.Len(t, exit.Meanings, 13)
+	assert.Len(t, exit.Meanings, 14)
+	order := regexp.MustCompile(`If several codes apply, the first in this order counts: [0-9, ]+\.`).FindString(stdout)
+	assert.NotEmpty(t, order)
+	assert.Len(t, exit.Order, len(exit.Meanings)-1, "all but 0")
+	assert.Contains(t, readme(t), order)
 	for _, m := range exit.Meanings {
 		assert.NotEmpty(t, m.Code.String(), m.Text)
 		table += fmt.Sprintf("| %d | %s |\n", m.Code, m.Text)

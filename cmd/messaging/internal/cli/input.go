@@ -18,13 +18,15 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // needs are flags that mean nothing without another one, in the commands that have both.
-var needs = map[string]string{"delimiter": "to-customers", "skip-bad-rows": "to-customers", "allow-unknown-count": "segments",
+var needs = map[string]string{"delimiter": "to-customers", "map": "to-customers", "ignore-other-columns": "to-customers",
+	"skip-bad-rows": "to-customers", "allow-unknown-count": "segments",
 	"timezone": "at", "token-file": "listen"}
 
 // checkFlags returns an error for a flag without the one that it needs, and for a flag or an argument that is given without a
@@ -143,6 +145,41 @@ func variablesOf(cmd *cobra.Command, value string) (map[string]any, error) {
 	return variables, nil
 }
 
+// rowFlags are the flags that say how the rows of a file are read.
+type rowFlags struct {
+	delimiter   string
+	renamed     []string
+	ignoreOther bool
+	skipBad     bool
+}
+
+func (f *rowFlags) add(set *pflag.FlagSet) {
+	set.StringVar(&f.delimiter, "delimiter", "", "the `character` between the values of CSV, such as ';', or tab; default: a comma")
+	set.StringArrayVar(&f.renamed, "map", nil, "what a column holds, by `column=name`; nothing after = leaves the column out")
+	set.BoolVar(&f.ignoreOther, "ignore-other-columns", false, "leave out the columns with other names; the plan lists them")
+	set.BoolVar(&f.skipBad, "skip-bad-rows", false, "leave out the rows that cannot be used; the plan shows them")
+}
+
+// source describes the file at a path.
+func (f *rowFlags) source(path string) (rows.Source, error) {
+	source := rows.Source{Name: titleOf(path), Columns: rows.Columns{Renamed: map[string]string{}, IgnoreOther: f.ignoreOther}}
+	for _, pair := range f.renamed {
+		at := strings.LastIndexByte(pair, '=') // the name of a column can have one too
+		if at < 1 {
+			return source, exit.With(exit.Usage, "--map must be column=name, and not %q", pair)
+		}
+		if _, twice := source.Renamed[pair[:at]]; twice {
+			return source, exit.With(exit.Usage, "--map: the column %q is given twice", pair[:at])
+		}
+		source.Renamed[pair[:at]] = pair[at+1:]
+	}
+	var err error
+	if source.Delimiter, err = rows.ParseDelimiter(f.delimiter); err != nil {
+		return source, exit.With(exit.Usage, "--delimiter: %w", err)
+	}
+	return source, nil
+}
+
 // wordedError is an error of the library in the words of the command.
 type wordedError struct {
 	text string
@@ -186,7 +223,11 @@ func checkLimit(total, limit int, hint string) error {
 // byFlags names the problems of a send by its flags. Other errors stay as they are.
 func byFlags(err error, flags *pflag.FlagSet) error {
 	invalid, ok := errors.AsType[*messaging.ValidationError](err)
-	if !ok {
+	switch {
+	case ok:
+	case errors.Is(err, messaging.ErrTooLarge):
+		return &wordedError{ofLibrary.Replace(err.Error()), err}
+	default:
 		return err
 	}
 	var problems []string
@@ -205,7 +246,7 @@ func byFlags(err error, flags *pflag.FlagSet) error {
 
 // ofLibrary replaces what only a program in Go can do.
 var ofLibrary = strings.NewReplacer("a time.Time, or a string in the form 2006-01-02T15:04:05Z", "a time such as 2026-12-01T09:00:00Z",
-	", see slices.Chunk", "")
+	", see slices.Chunk", "", "see WithMaxResponseBytes", "pass a smaller --per-page")
 
 // valueHints correct the value of a parameter, by what is wrong with it.
 var valueHints = map[string]string{"must be a number": ": -F %s=NUMBER", "must be a string": ": -f %s=TEXT"}

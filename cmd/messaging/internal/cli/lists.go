@@ -32,6 +32,7 @@ var customerTable = output.Table{
 
 func newCustomerList(s *settings) *cobra.Command {
 	var ids, emails []string // nil without the flag
+	var perPage int
 	cmd := list{
 		use: "list", short: "List all customers, or those with the given ids or addresses",
 		example: `  messaging -p sandbox customer list
@@ -39,10 +40,11 @@ func newCustomerList(s *settings) *cobra.Command {
 		flags: func(f *pflag.FlagSet) {
 			f.StringSliceVar(&ids, "ids", nil, "only customers with these ids, such as `a,b`")
 			f.StringSliceVar(&emails, "emails", nil, "only customers with these addresses, such as `a,b`")
+			addPerPage(f, &perPage)
 		},
 		table: customerTable,
 		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.Customer, error] {
-			params := messaging.CustomerListParams{PerPage: pageSize}
+			params := messaging.CustomerListParams{PerPage: perPage}
 			if ids != nil {
 				params.CustomerIDs = messaging.Only(ids...)
 			}
@@ -96,13 +98,15 @@ func parametersText(parameters []messaging.EventParameter) string {
 }
 
 func newEventList(s *settings) *cobra.Command {
+	var perPage int
 	return list{
-		use: "list", short: "List the definitions of events",
+		flags: func(f *pflag.FlagSet) { addPerPage(f, &perPage) },
+		use:   "list", short: "List the definitions of events",
 		example: `  messaging -p sandbox event list
   messaging -p sandbox event list --json=id,name`,
 		table: eventTable,
 		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.Event, error] {
-			return allEvents(c.ctx, client)
+			return client.Events.All(c.ctx, messaging.EventListParams{PerPage: perPage})
 		}),
 	}.command(s)
 }
@@ -140,8 +144,10 @@ func (s *settings) findEvent(ctx context.Context, client *messaging.Client, name
 }
 
 func newMessageList(s *settings) *cobra.Command {
+	var perPage int
 	return list{
-		use: "list", short: "List transactional messages, with their counts",
+		flags: func(f *pflag.FlagSet) { addPerPage(f, &perPage) },
+		use:   "list", short: "List transactional messages, with their counts",
 		example: `  messaging -p sandbox message list
   messaging -p sandbox message list --json=id,channel,total_bounced`,
 		table: output.Table{
@@ -150,7 +156,7 @@ func newMessageList(s *settings) *cobra.Command {
 				"total_bounced", "created_at"},
 		},
 		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.TransactionalMessage, error] {
-			return client.Transactional.All(c.ctx, messaging.TransactionalListParams{PerPage: pageSize})
+			return client.Transactional.All(c.ctx, messaging.TransactionalListParams{PerPage: perPage})
 		}),
 	}.command(s)
 }
@@ -193,15 +199,16 @@ func allowText(value json.RawMessage) string {
 }
 
 var sendTable = output.Table{Sample: sends.Shown{},
-	Columns: []string{"id", "at", "delivery", "recipients", "operation", "host", "sha256"}}
+	Columns: []string{"id", "at", "delivery", "again", "recipients", "subject", "due", "profile", "operation", "host"}}
 
 func newSendsList(s *settings) *cobra.Command {
 	return list{
 		use: "list", short: "List the broadcasts and triggers that were sent from this machine, oldest first",
 		long: `List the broadcasts and triggers that were sent from this machine, oldest first. Nobody knows what
 became of those whose delivery is unknown or empty: find out, and run "sends resolve". The others
-are accepted, rejected, not_sent, or superseded by a send with --again; they are forgotten after
-30 days.`,
+are accepted, rejected or not_sent; they are forgotten after 30 days. What was repeated with --again
+says so, and no longer blocks another send. The record has the first 60 characters of the subject,
+or the name of the event, and no recipient.`,
 		example: `  messaging sends list
   messaging sends list --json=id,at,delivery`,
 		table: sendTable,
@@ -226,7 +233,7 @@ func newSendsResolve(s *settings) *cobra.Command {
 	return list{
 		use: "resolve ID --carried-out|--not-carried-out", short: "Record what became of a send whose outcome is unknown",
 		long: `Record what became of a send whose outcome is unknown, once you have found out. If it was not
-carried out, the same send is no longer refused.`,
+carried out, the same send is no longer refused. To correct what you have recorded, record it again.`,
 		example: `  messaging sends resolve JKQ4XW6DZ7MA2 --carried-out
   messaging sends resolve JKQ4XW6DZ7MA2 --not-carried-out`,
 		args: cobra.ExactArgs(1), table: sendTable, one: true,

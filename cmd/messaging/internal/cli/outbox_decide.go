@@ -301,10 +301,6 @@ out which were sent.`,
 		Example: `  messaging outbox quarantine --ledger restored.db
   messaging outbox list --ledger restored.db --state unclear`,
 	}, func(ctx context.Context, b *box, _ []string) error {
-		// What was rejected may have been resent since the backup.
-		if _, err := b.ResendAll(ctx, outbox.Filter{State: outbox.Rejected}); err != nil {
-			return err
-		}
 		n, err := b.Quarantine(ctx)
 		if err == nil {
 			l.printer.Note("%s unclear now; look before you resend or dismiss them: %s", words.Thousands(n), l.command("list", "--state", "unclear"))

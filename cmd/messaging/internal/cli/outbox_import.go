@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/outbox"
 )
@@ -27,10 +25,8 @@ type importFlags struct {
 	*ledgerFlag
 	confirm       confirm.Flags
 	from, event   string
-	delimiter     string
-	renamed       []string
+	rows          rowFlags
 	keyColumn     string
-	skipBadRows   bool
 	maxRecipients int
 
 	service  *profile.Service
@@ -46,19 +42,19 @@ type imported struct {
 	Skipped int `json:"skipped"`
 }
 
-const delimiterUsage = "the `character` between the values of CSV, such as ';', or tab; default: a comma"
-
 func newOutboxImport(l *ledgerFlag) *cobra.Command {
 	flags := &importFlags{ledgerFlag: l}
 	cmd := &cobra.Command{
 		Use:   "import",
 		Short: "Add a trigger for each row of a file",
-		Long: `Add a trigger of an event for each row of a file: CSV with a header, or JSON Lines.
+		Long: `Add a trigger of an event for each row of a file: CSV with a header, JSON
+Lines, or a JSON array.
 Nothing is sent; that is what "run" does.
 
 A column is named after an event parameter or a customer field: email, customer_id,
 first_name, last_name or phone_no ("customer.first_name" if the event has a parameter of
-that name). --map reads a column under a different name. An empty value is left out.
+that name). --map reads a column under a different name. An empty value is left out. Columns
+of "export customers" that cannot be sent are left out, and the plan lists them.
 
 Each row has a key, and each key is imported once, so you can kill the command and run it
 again. The same key with other content is an error. Without --key-column, the key is the hash
@@ -72,11 +68,9 @@ of the request, and equal rows are one trigger.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.from, "from", "", "the `file` to read; - reads stdin")
-	f.StringVar(&flags.delimiter, "delimiter", "", delimiterUsage)
+	flags.rows.add(f)
 	f.StringVar(&flags.event, "event", "", "the `name` of the event")
-	f.StringArrayVar(&flags.renamed, "map", nil, "what a column holds: `column=parameter`; nothing after = leaves the column out")
 	f.StringVar(&flags.keyColumn, "key-column", "", "the `column` with a key that names each trigger, such as an order number")
-	f.BoolVar(&flags.skipBadRows, "skip-bad-rows", false, "leave out the rows that cannot be used; the plan shows them")
 	f.IntVar(&flags.maxRecipients, "max-recipients", 0, "the largest number of rows; default: the limit of the profile")
 	_, _ = cmd.MarkFlagRequired("from"), cmd.MarkFlagRequired("event") // the flags exist
 	flags.confirm.Add(cmd)
@@ -150,9 +144,7 @@ func (flags *importFlags) openExisting(ctx context.Context) (err error) {
 		return err
 	}
 	flags.existing = b
-	flags.file.Lookup = func(ctx context.Context, items []outbox.Item) ([]outbox.Entry, error) {
-		return b.ledger.Look(ctx, b.Outbox, items)
-	}
+	flags.file.Lookup = b.Present
 	return flags.checkSource(b)
 }
 
@@ -178,20 +170,8 @@ func (flags *importFlags) newFile(cmd *cobra.Command) (*bulk.File, error) {
 	if cmd.Flags().Changed("max-recipients") && flags.maxRecipients < 1 {
 		return nil, exit.With(exit.Usage, "--max-recipients must be at least 1")
 	}
-	renamed := map[string]string{}
-	for _, pair := range flags.renamed {
-		column, name, ok := strings.Cut(pair, "=")
-		if _, twice := renamed[column]; !ok || column == "" || twice {
-			return nil, exit.With(exit.Usage, "--map must be column=parameter, once for each column, and not %q", pair)
-		}
-		renamed[column] = name
-	}
-	delimiter, err := rows.ParseDelimiter(flags.delimiter)
-	if err != nil {
-		return nil, exit.With(exit.Usage, "--delimiter: %w", err)
-	}
-	return &bulk.File{Name: titleOf(flags.from), Delimiter: delimiter,
-		Mapper: &bulk.Mapper{Renamed: renamed, KeyColumn: flags.keyColumn}}, nil
+	source, err := flags.rows.source(flags.from)
+	return &bulk.File{Source: source, Mapper: &bulk.Mapper{KeyColumn: flags.keyColumn}}, err
 }
 
 // copied copies the file or stdin to a temporary file, which only this user can read: what is imported is what was shown. Where
@@ -238,6 +218,7 @@ func (flags *importFlags) plan(ctx context.Context, p *bulk.Plan) (*confirm.Plan
 			rows += "; --key-column tells them apart"
 		}
 	}
+	addLeftOut(shown, flags.file.LeftOut())
 	shown.Add("rows", rows)
 	shown.Add("first row", string(p.First.Body()))
 	if p.Bad.Count > 0 {
@@ -249,7 +230,7 @@ func (flags *importFlags) plan(ctx context.Context, p *bulk.Plan) (*confirm.Plan
 // refusal returns an error for a plan that cannot be carried out.
 func (flags *importFlags) refusal(p *bulk.Plan) error {
 	switch {
-	case p.Bad.Count > 0 && !flags.skipBadRows:
+	case p.Bad.Count > 0 && !flags.rows.skipBad:
 		return exit.With(exit.Usage, "%s\nnothing was imported; correct the file, or pass --skip-bad-rows to leave these rows out",
 			flags.badRows(p))
 	case p.Rows == 0:

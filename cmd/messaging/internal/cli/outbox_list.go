@@ -79,6 +79,7 @@ type status struct {
 	Dismissed     int      `json:"dismissed"`
 	OldestPending int      `json:"oldest_pending"` // seconds
 	Paused        []string `json:"paused"`         // operations
+	Denied        string   `json:"denied"`         // the error of a pending entry with 401 or 403
 }
 
 func newOutboxStatus(l *ledgerFlag) *cobra.Command {
@@ -92,8 +93,12 @@ func newOutboxStatus(l *ledgerFlag) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			denied, err := deniedOf(c.ctx, b.Outbox)
+			if err != nil {
+				return err
+			}
 			return write(status{b.service(), n.Pending, n.Sending, n.Accepted, n.Rejected, n.Unclear, n.Dismissed,
-				int(n.OldestPending.Seconds()), append([]string{}, n.Paused...)})
+				int(n.OldestPending.Seconds()), append([]string{}, n.Paused...), denied})
 		}),
 	}.command(l.settings)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/time/rate"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -40,7 +41,10 @@ nothing is pending. It does not ask, because import already did.
 
 You can stop it with Ctrl-C or kill it. Run it again to continue. Entries that were being
 sent when it was killed become unclear after about 40 seconds, and are not sent again. Any
-number of these commands can run at the same time.`,
+number of these commands can run at the same time.
+
+If the service refuses the key, it is asked for again, at most every 30 seconds. With
+--until-empty, the command ends if that does not help, or if each entry is denied with 403.`,
 		Example: `  messaging -p sandbox outbox run --ledger orders.db --until-empty
   messaging -p sandbox outbox run --ledger orders.db --until-empty --in-flight 16`,
 	}, flags.run)
@@ -51,7 +55,8 @@ number of these commands can run at the same time.`,
 }
 
 func (flags *runFlags) run(ctx context.Context, b *box, _ []string) error {
-	service, err := flags.account(ctx) // another key can be that of another account
+	d := &delivery{runFlags: flags, done: map[outbox.State]int{}}
+	service, err := flags.account(ctx, messaging.WithHooks(messaging.Hooks{AttemptDone: d.denials.attempted}))
 	if err != nil {
 		return err
 	}
@@ -62,7 +67,11 @@ func (flags *runFlags) run(ctx context.Context, b *box, _ []string) error {
 	if err := b.checkService(service); err != nil {
 		return err
 	}
-	d := &delivery{runFlags: flags, done: map[outbox.State]int{}}
+	d.denials.service = service
+	service.AskAgain(func(account string) {
+		d.denials.changed()
+		d.printer.Line("the key has changed: fingerprint %s, from %s", account, service.KeySource)
+	})
 	options := []outbox.Option{
 		outbox.WithInFlight(flags.inFlight),
 		outbox.WithKeepSettled(0), // a row that was sent must not be sent again by a later import
@@ -86,6 +95,7 @@ type delivery struct {
 	*runFlags
 	outbox   *outbox.Outbox[outbox.SQLTx]
 	progress *output.Progress
+	denials  denials
 
 	mu   sync.Mutex
 	sent int
@@ -120,11 +130,8 @@ func (d *delivery) run(ctx context.Context) error {
 	ended := make(chan error, 1)
 	sendBegan.Store(true)
 	go func() { ended <- d.outbox.Run(running) }()
-	if d.untilEmpty {
-		err = d.untilNothingCanBeSent(running)
-		stop()
-	}
-	<-running.Done()
+	denied, err := d.watch(running)
+	stop()
 	if ctx.Err() != nil {
 		d.printer.Line("stopping after the requests in flight; press Ctrl-C again to stop now and leave them unclear")
 	}
@@ -132,7 +139,7 @@ func (d *delivery) run(ctx context.Context) error {
 		return d.afterSome(err)
 	}
 	d.progress.Stop()
-	return d.conclude(ctx)
+	return d.conclude(ctx, denied)
 }
 
 // afterSome returns an error that ended the run, with what was sent before it.
@@ -165,24 +172,33 @@ func isPaused(counts outbox.Counts) bool {
 	return slices.Contains(counts.Paused, service.TriggerEvent.Name)
 }
 
-// untilNothingCanBeSent returns when nothing is pending, or a pause keeps back what is, or ctx ends.
-func (d *delivery) untilNothingCanBeSent(ctx context.Context) error {
+// watch returns when ctx ends. With --until-empty, it also returns when nothing is pending, when a pause keeps back what is, or
+// with the error of a service that denies everything; without, it says so now and then.
+func (d *delivery) watch(ctx context.Context) (denied, err error) {
+	var said time.Time
 	for ctx.Err() == nil {
 		began := time.Now()
-		counts, err := d.outbox.Counts(ctx)
-		if ctx.Err() == nil && (err != nil || counts.Sending == 0 && (counts.Pending == 0 || isPaused(counts))) {
-			return err
+		denied := d.denials.refused(ctx, d.outbox)
+		if d.untilEmpty {
+			counts, err := d.outbox.Counts(ctx)
+			isDone := denied != nil || err != nil || counts.Sending == 0 && (counts.Pending == 0 || isPaused(counts))
+			if ctx.Err() == nil && isDone {
+				return denied, err
+			}
+		} else if denied != nil && time.Since(said) >= denialRepeat {
+			said = time.Now()
+			d.printer.Line("nothing is sent: %v", denied)
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(max(300*time.Millisecond, 20*time.Since(began))): // counting must not slow the sending down
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// conclude reports what is in the outbox now, and what the operator has to decide.
-func (d *delivery) conclude(ctx context.Context) error {
+// conclude reports what is in the outbox now, and what the operator has to decide. denied is why the run ended early.
+func (d *delivery) conclude(ctx context.Context, denied error) error {
 	counts, err := d.outbox.Counts(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
@@ -200,8 +216,8 @@ func (d *delivery) conclude(ctx context.Context) error {
 	case unclear > 0:
 		return exit.With(exit.Unknown, "%s unclear: they may or may not have been carried out; find out, dismiss those that were, and "+
 			"resend the others: %s", words.Thousands(unclear), d.listUnclear())
-	case !d.untilEmpty:
-		return nil // it was stopped, which is how it ends
+	case denied != nil, !d.untilEmpty: // otherwise, it was stopped, which is how it ends
+		return denied
 	case left > 0 && ctx.Err() != nil && d.sent == 0:
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
 	case left > 0 && isPaused(counts):

@@ -60,7 +60,9 @@ func operatorOf(t *testing.T, takes time.Duration) *operator {
 	service := messagingtest.NewServer(t)
 	parameters := []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText, Required: true}}
 	service.AddEvents(messaging.Event{ID: "5eed0000-0000-4000-8000-000000000001", Name: "order shipped", Parameters: parameters})
-	service.Fail("trigger event", math.MaxInt, messagingtest.Slow(takes))
+	if takes > 0 {
+		service.Fail("trigger event", math.MaxInt, messagingtest.Slow(takes))
+	}
 	return &operator{t: t, folder: t.TempDir(), service: service}
 }
 
@@ -148,6 +150,38 @@ func TestOutboxInPostgresIsFilledAndSentOnce(t *testing.T) {
 
 	o.service = messagingtest.NewServer(t)
 	o.ends(2, "outbox", "run", "--until-empty") // it is for another service
+}
+
+// orders is an operator with an outbox that has an entry, and its database.
+func orders(t *testing.T) (*operator, *sql.DB) {
+	t.Helper()
+	o := operatorOf(t, time.Millisecond)
+	o.write("orders.csv", "email,order\nada@example.com,A-1\n")
+	o.confirmed("outbox", "import", "--ledger", "o.db", "--from", "orders.csv", "--event", "order shipped", "--key-column", "order")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(o.folder, "o.db"))
+	require.NoError(t, err)
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { assert.NoError(t, db.Close()) })
+	return o, db
+}
+
+func TestAQuarantineMakesNothingPendingNotEvenForAMoment(t *testing.T) {
+	o, db := orders(t)
+	_, err := db.ExecContext(t.Context(), `UPDATE outbox_entry SET state = 3;
+		CREATE TRIGGER pending BEFORE UPDATE ON outbox_entry WHEN NEW.state = 0
+		BEGIN SELECT RAISE(ABORT, 'an entry becomes pending'); END`)
+	require.NoError(t, err)
+	o.must("outbox", "quarantine", "--ledger", "o.db")
+	assert.Contains(t, o.must("outbox", "status", "--ledger", "o.db", "--json"), `"unclear":1,`)
+}
+
+func TestADryRunOfAnImportOnlyReads(t *testing.T) {
+	o, db := orders(t)
+	_, err := db.ExecContext(t.Context(), `CREATE TRIGGER added BEFORE INSERT ON outbox_entry
+		BEGIN SELECT RAISE(ABORT, 'an entry is added'); END`)
+	require.NoError(t, err)
+	o.write("orders.csv", "email,order\nada@example.com,A-1\ngrace@example.com,A-2\n")
+	o.must("outbox", "import", "--ledger", "o.db", "--from", "orders.csv", "--event", "order shipped", "--key-column", "order", "--dry-run")
 }
 
 func TestWhatIsResentOfAnotherProgramIsLeftToIt(t *testing.T) {

@@ -91,10 +91,9 @@ func exitCodes() string {
 	for _, m := range exit.Meanings {
 		fmt.Fprintf(&b, "  %3d  %s\n", m.Code, m.Text)
 	}
-	b.WriteString(`
-If several codes apply, the command exits with the first one in this order: 9, 7, 4, 3, 5, 6, 8, 1.
-Reading changes nothing, so a read that failed never exits with 9.`)
-	return b.String()
+	order := strings.Trim(strings.ReplaceAll(fmt.Sprintf("%d", exit.Order), " ", ", "), "[]")
+	return b.String() + "\nIf several codes apply, the first in this order counts: " + order + `.
+Reading changes nothing, so a read that failed never exits with 9.`
 }
 
 const environmentText = `There are three ways to choose the service that a command calls:

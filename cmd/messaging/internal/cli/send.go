@@ -26,6 +26,7 @@ type send struct {
 	question, answer string                // answer is what is typed outside of a sandbox
 	prepared         []*messaging.Prepared // a single one, if it is recorded
 	recipients       *int                  // nil if their number is not known
+	subject          string                // for the record; it is cut to subjectLimit
 	due              time.Time             // zero for now
 	// again repeats a send that the record blocks. What is not recorded is compared with the account instead, by recheck.
 	again, unrecorded bool
@@ -107,10 +108,14 @@ func (send *send) action() (confirm.Action, error) {
 	return action, nil
 }
 
+// subjectLimit is how many characters of a subject the record has.
+const subjectLimit = 60
+
 // recorded returns a body as the record has it.
 func (send *send) recorded(i int) sends.Send {
-	of := sends.Send{Service: send.service.Identity(), Profile: send.service.Name, Shown: sends.Shown{Host: send.service.Host,
-		Operation: send.prepared[i].Operation(), SHA256: sends.Sum(send.prepared[i].Body()), Recipients: send.recipients}}
+	of := sends.Send{Service: send.service.Identity(), Account: send.service.Account, Shown: sends.Shown{
+		Profile: send.service.Name, Host: send.service.Host, Operation: send.prepared[i].Operation(),
+		Subject: words.Shortened(send.subject, subjectLimit), SHA256: sends.Sum(send.prepared[i].Body()), Recipients: send.recipients}}
 	if !send.due.IsZero() {
 		of.Due = &send.due
 	}

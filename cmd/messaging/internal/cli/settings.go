@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
@@ -62,6 +63,9 @@ func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
+// note writes a line for people, once the flags are read.
+func (s *settings) note(format string, args ...any) { s.printer.Note(format, args...) }
+
 // limited returns ctx with the time limit of --timeout.
 func (s *settings) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.timeout == 0 {
@@ -71,8 +75,8 @@ func (s *settings) limited(ctx context.Context) (context.Context, context.Cancel
 }
 
 // account returns the service that the command calls, with its key and its start, for a command that sends.
-func (s *settings) account(ctx context.Context) (*profile.Service, error) {
-	service, err := profile.Resolve(ctx, s.profile)
+func (s *settings) account(ctx context.Context, more ...messaging.Option) (*profile.Service, error) {
+	service, err := profile.Resolve(ctx, s.profile, more...)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	plan := confirm.NewPlan("Trigger an event", service)
 	describeTrigger(plan, params)
 	return s.send(ctx, &t.confirm, &send{service: service, plan: plan, question: "Trigger this event?", answer: fmt.Sprint(recipients),
-		prepared: []*messaging.Prepared{prepared}, recipients: &recipients, again: t.again})
+		prepared: []*messaging.Prepared{prepared}, recipients: &recipients, subject: params.Definition.Name, again: t.again})
 }
 
 // params returns the params without the event, and the number of their recipients.

@@ -60,7 +60,7 @@ func (p *Plan) show(printer *output.Printer, to io.Writer) error {
 // digest identifies exactly what was planned: a service with its key, an operation, and its content.
 func digest(s *profile.Service, operation string, content []byte) string {
 	hash := sha256.New()
-	for _, part := range []string{s.Name, s.Identity(), s.Account, operation, string(content)} {
+	for _, part := range []string{s.Identity(), s.Account, operation, string(content)} {
 		_, _ = hash.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash does not fail
 	}
 	return hex.EncodeToString(hash.Sum(nil))

@@ -29,6 +29,7 @@ const (
 	Unknown     Code = 9
 	Drift       Code = 10
 	TimeIsUp    Code = 11
+	AlreadySent Code = 12
 	Interrupted Code = 130
 )
 
@@ -39,8 +40,9 @@ var Meanings = []struct {
 }{
 	{Done, "done", "done; for sandbox, also after SIGINT and SIGTERM"},
 	{Unexpected, "unexpected",
-		"unexpected: a file or a port cannot be opened, a response cannot be read, or wait --count 0 found a request"},
-	{Usage, "usage", "usage: an invalid flag or argument, not confirmed, or refused before anything was sent"},
+		"unexpected: a port cannot be opened, a file cannot be written, a response cannot be read, or wait --count 0 found a request"},
+	{Usage, "usage",
+		"usage: an invalid flag or argument, a file that cannot be read, not confirmed, or refused before anything was sent"},
 	{Invalid, "invalid", "invalid content, seed or file of definitions, or the service refused it (400, 409, 422)"},
 	{Denied, "denied", "denied: there is no key, or the service refused it (401, 403)"},
 	{RateLimited, "rate_limited", "the service limits the rate"},
@@ -51,6 +53,7 @@ var Meanings = []struct {
 	{Unknown, "unknown", "unknown: it may have been carried out; look before you repeat it"},
 	{Drift, "drift", "drift: event apply --check found a difference"},
 	{TimeIsUp, "time_is_up", "timed out: sandbox wait found no matching request"},
+	{AlreadySent, "already_sent", "already sent: everything that the command would send was accepted before"},
 	{Interrupted, "interrupted", "interrupted; nothing was sent"},
 }
 
@@ -78,13 +81,14 @@ func With(code Code, format string, args ...any) error {
 	return &Error{code, fmt.Errorf(format, args...)}
 }
 
-// urgency orders the codes of several errors: the first that occurred counts.
-var urgency = []Code{Unknown, PartlyDone, Denied, Invalid, RateLimited, NotFound, NotDone, Usage, Drift, TimeIsUp, Interrupted, Unexpected}
+// Order is the order of the codes of several errors: the first that occurred counts.
+var Order = []Code{Unknown, PartlyDone, Denied, Invalid, RateLimited, NotFound, NotDone, AlreadySent, Usage, Drift, TimeIsUp, Interrupted,
+	Unexpected}
 
 // Worst returns the code that counts when a command came to several. It returns Done for
 // none.
 func Worst(codes ...Code) Code {
-	for _, code := range urgency {
+	for _, code := range Order {
 		if slices.Contains(codes, code) {
 			return code
 		}

@@ -87,8 +87,8 @@ func TestCodesOfWhatNeverLeft(t *testing.T) {
 }
 
 func TestCodesOfSeveralErrorsAreTheMostUrgent(t *testing.T) {
-	order := []exit.Code{exit.Unknown, exit.PartlyDone, exit.Denied, exit.Invalid, exit.RateLimited, exit.NotFound,
-		exit.NotDone, exit.Unexpected}
+	order := []exit.Code{9, 7, 4, 3, 5, 6, 8, 12, 2, 10, 11, 130, 1}
+	assert.Equal(t, order, exit.Order)
 	for i := range order[1:] {
 		joined := errors.Join(exit.With(order[i+1], "b"), fmt.Errorf("wrapped: %w", exit.With(order[i], "a")))
 		assert.Equal(t, order[i], exit.CodeOf(joined))

@@ -26,6 +26,7 @@ type job struct {
 	to       io.Writer
 	part     *os.File          // to, unless it is stdout
 	resume   *os.File          // nil for a stream
+	what     string            // the first line of resume
 	size     int64             // of what was written
 	cursor   string            // where this run begins
 	seen     map[hash]struct{} // of the ids of the records
@@ -63,26 +64,32 @@ func openStream(o Options) (j *job, err error) {
 // openFiles creates the files of an export, or opens those of one that was stopped.
 func openFiles(records string, o Options) (j *job, err error) {
 	j = &job{options: o, seen: map[hash]struct{}{}, last: time.Now()}
-	flags := os.O_RDWR | os.O_CREATE
-	if !o.Resume {
-		flags |= os.O_TRUNC
-	}
-	if j.resume, err = os.OpenFile(o.resumePath(), flags, 0o600); err != nil {
+	if j.resume, err = os.OpenFile(o.resumePath(), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, err
 	}
-	if j.part, err = os.OpenFile(o.partPath(), flags, 0o600); err != nil {
+	if j.part, err = os.OpenFile(o.partPath(), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, errors.Join(err, j.resume.Close())
 	}
-	j.to = j.part
-	if o.Resume {
-		err = j.load(o.describe(records))
-	} else {
-		err = j.record(o.describe(records))
+	j.to, j.what = j.part, o.describe(records)
+	if !o.Resume {
+		err = j.begin("")
+	} else if why := j.load(); why != nil {
+		err = j.begin(why.Error())
 	}
 	if err != nil {
 		return nil, errors.Join(err, j.close())
 	}
 	return j, nil
+}
+
+// begin empties the files. why says what keeps the export from being continued, if it was to be.
+func (j *job) begin(why string) error {
+	if why != "" {
+		j.options.Note("the unfinished export cannot be continued, and begins again: %s", why)
+	}
+	clear(j.seen)
+	j.cursor, j.size, j.fresh, j.progress = "", 0, nil, Progress{}
+	return errors.Join(cut(j.resume, 0), cut(j.part, 0), j.record(j.what))
 }
 
 // describe says what an export and a run that resumes it must have in common.
@@ -91,19 +98,27 @@ func (o Options) describe(records string) string {
 	if o.SpreadsheetSafe {
 		what += " for spreadsheets"
 	}
-	return what
+	return fmt.Sprintf("%s, %d a page", what, o.PerPage)
 }
 
+// maxAge is how old what is resumed can be. Later, too many rows have changed.
+const maxAge = 12 * time.Hour
+
 // load reads the .resume file, and cuts both files back to the last checkpoint.
-func (j *job) load(now string) error {
+func (j *job) load() error {
+	info, err := j.resume.Stat()
+	if err != nil || info.Size() == 0 {
+		return errors.Join(err, j.record(j.what))
+	}
 	decoder := json.NewDecoder(j.resume)
 	var began string
-	if err := decoder.Decode(&began); err != nil {
-		return usage("%s holds no checkpoint; pass --overwrite to start again", j.resume.Name())
-	}
-	if began != now {
-		return usage("the unfinished export is of %s, and this one is of %s; repeat the first command with --resume, or pass --overwrite "+
-			"to start again", began, now)
+	switch err := decoder.Decode(&began); {
+	case err != nil:
+		return fmt.Errorf("%s holds no checkpoint", j.resume.Name())
+	case began != j.what:
+		return fmt.Errorf("it is of %s, and this one is of %s", began, j.what)
+	case time.Since(info.ModTime()) > maxAge:
+		return fmt.Errorf("it is older than %s", maxAge)
 	}
 	var last, next checkpoint
 	valid := decoder.InputOffset()
@@ -125,10 +140,12 @@ func cut(file *os.File, size int64) error {
 		return err
 	}
 	if info.Size() < size {
-		return usage("%s has %d bytes, but %d were written; pass --overwrite to start again", file.Name(), info.Size(), size)
+		return fmt.Errorf("%s has %d bytes, but %d were written", file.Name(), info.Size(), size)
 	}
-	if err := file.Truncate(size); err != nil {
-		return err
+	if info.Size() > size {
+		if err := file.Truncate(size); err != nil {
+			return err
+		}
 	}
 	_, err = file.Seek(size, io.SeekStart)
 	return err
@@ -222,9 +239,13 @@ type Options struct {
 	To     string
 	Stdout io.Writer
 	Format Format
-	// Resume continues an export that was stopped. Overwrite replaces the file, and
-	// discards such an export.
+	// Resume continues an export that was stopped, if there is one that can be continued. Overwrite replaces the file and,
+	// without Resume, discards such an export.
 	Resume, Overwrite bool
+	// PerPage is the page size. A cursor is that of one size.
+	PerPage int
+	// Note says something to people.
+	Note func(format string, args ...any)
 	// SpreadsheetSafe puts an apostrophe before a cell of CSV that a spreadsheet may run as
 	// a formula.
 	SpreadsheetSafe bool
@@ -256,11 +277,11 @@ func Run[T any](ctx context.Context, client *messaging.Client, records Records[T
 	}
 	defer unlock()
 	encode, begin := newEncoder(records, options)
-	if j.size == 0 {
-		err = j.write(begin)
-	}
-	if err == nil {
-		err = walk(ctx, client, j, records, encode, report)
+	err = walk(ctx, client, j, records, begin, encode, report)
+	if j.isRefused(err) {
+		if err = j.begin("the service refuses its cursor"); err == nil {
+			err = walk(ctx, client, j, records, begin, encode, report)
+		}
 	}
 	if err != nil {
 		return j.progress, j.stop(err)
@@ -268,11 +289,22 @@ func Run[T any](ctx context.Context, client *messaging.Client, records Records[T
 	return j.progress, j.finish()
 }
 
-// walk writes the records of each page that were not listed before.
-func walk[T any](ctx context.Context, client *messaging.Client, j *job, records Records[T], encode encoder[T],
+// isRefused reports whether err is that of a service that refuses the cursor where this run begins.
+func (j *job) isRefused(err error) bool {
+	failed, ok := errors.AsType[*messaging.PageError](err)
+	return ok && j.cursor != "" && failed.Cursor == j.cursor && messaging.NextStepOf(err) == messaging.NextFixRequest
+}
+
+// walk writes the records of each page that were not listed before, and what a new file begins with.
+func walk[T any](ctx context.Context, client *messaging.Client, j *job, records Records[T], begin []byte, encode encoder[T],
 	report func(Progress)) error {
+	if j.size == 0 {
+		if err := j.write(begin); err != nil {
+			return err
+		}
+	}
 	var lines []byte // of a page; the memory is used again
-	for page, err := range records.pages(ctx, client, j.cursor) {
+	for page, err := range records.pages(ctx, client, j.options.PerPage, j.cursor) {
 		if err == nil && time.Since(j.last) >= j.options.Checkpoint {
 			// The rows before this page are complete, and its cursor is known to be valid.
 			err = j.checkpoint(page.Cursor)
@@ -358,10 +390,6 @@ func (o Options) check(place files.Place) error {
 	_, err := os.Lstat(o.resumePath())
 	unfinished := !errors.Is(err, fs.ErrNotExist)
 	switch {
-	case o.Resume && o.Overwrite:
-		return usage("--resume and --overwrite exclude each other")
-	case o.Resume && !unfinished:
-		return usage("there is no unfinished export to %s", o.To)
 	case place.Exists && place.Mode.IsDir():
 		return usage("%s is a folder", o.To)
 	case !o.Overwrite && place.Exists:

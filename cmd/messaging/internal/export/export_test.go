@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ func optionsFor(t *testing.T, name string) Options {
 	path := filepath.Join(t.TempDir(), name)
 	format, err := FormatOf(path)
 	require.NoError(t, err)
-	return Options{To: path, Format: format, Service: "127.0.0.1"}
+	return Options{To: path, Format: format, Service: "127.0.0.1", PerPage: 10, Note: func(string, ...any) {}}
 }
 
 // exported runs an export, which has to succeed, and returns the file.
@@ -54,8 +55,8 @@ func TestExportWritesEveryColumnAsCSV(t *testing.T) {
 	options := optionsFor(t, "all.csv")
 	content, done := exported(t, service.Client(), Customers, options)
 	assert.Equal(t, Progress{Rows: 1}, done)
-	assert.Equal(t, "customer_id,email,first_name,last_name,phone_no,providers,customer_created_at,updated_at,last_interaction,extra\n"+
-		"0,c0@example.com,=1+1,,+4930123456,\"apns,firebase\",2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,\n", content)
+	assert.Equal(t, "customer_id,email,first_name,last_name,phone_no,providers,customer_created_at,updated_at,last_interaction\n"+
+		"0,c0@example.com,=1+1,,+4930123456,\"apns,firebase\",2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,2026-01-02T03:04:05Z\n", content)
 	safe := options
 	safe.SpreadsheetSafe, safe.Overwrite = true, true
 	content, _ = exported(t, service.Client(), Customers, safe)
@@ -209,37 +210,58 @@ func tear(t *testing.T, options Options) {
 	}
 }
 
-func TestAnExportIsResumedOnlyAsItBegan(t *testing.T) {
-	client := drifting(t, 300)
-	options := optionsFor(t, "a.csv")
-	require.Error(t, stopAfter(t, client, options, 3))
-	options.Resume = true
+func TestAnExportThatCannotBeContinuedBeginsAgainAndSaysWhy(t *testing.T) {
+	const rows = 1000
+	client := drifting(t, rows)
+	whole, _ := exported(t, client, Customers, optionsFor(t, "a.csv"))
+	var resume string
 	for want, change := range map[string]func(*Options){
-		"is of customers of 127.0.0.1 as csv, and this one is of customers of example.com as csv;": func(o *Options) {
+		"": func(*Options) {},
+		"it is of customers of 127.0.0.1 as csv, 10 a page, and this one is of customers of example.com as csv, 10 a page": func(o *Options) {
 			o.Service = "example.com"
 		},
-		"127.0.0.1 as csv for spreadsheets": func(o *Options) { o.SpreadsheetSafe = true },
+		"and this one is of customers of 127.0.0.1 as csv for spreadsheets, 10 a page": func(o *Options) { o.SpreadsheetSafe = true },
+		"and this one is of customers of 127.0.0.1 as csv, 7 a page":                   func(o *Options) { o.PerPage = 7 },
+		"has 7 bytes, but":         func(o *Options) { require.NoError(t, os.Truncate(o.partPath(), 7)) },
+		"holds no checkpoint":      func(*Options) { require.NoError(t, os.Truncate(resume, 7)) },
+		"it is older than 12h0m0s": func(*Options) { require.NoError(t, os.Chtimes(resume, time.Time{}, time.Now().Add(-13*time.Hour))) },
+		"the service refuses its cursor": func(o *Options) {
+			content, err := os.ReadFile(resume)
+			require.NoError(t, err)
+			content = regexp.MustCompile(`"cursor":"\d+"`).ReplaceAll(content, []byte(`"cursor":"refused"`))
+			require.NoError(t, os.WriteFile(resume, content, 0o600))
+		},
 	} {
-		changed := options
-		change(&changed)
-		_, err := Run(t.Context(), client, Customers, changed, silent)
-		assert.ErrorContains(t, err, want)
+		options := optionsFor(t, "a.csv")
+		resume = options.resumePath()
+		require.Error(t, stopAfter(t, client, options, 3))
+		options.Resume, options.Overwrite = true, true
+		said := ""
+		options.Note = func(format string, args ...any) { said = fmt.Sprintf(format, args...) }
+		change(&options)
+		content, done := exported(t, client, Customers, options)
+		assert.Equal(t, whole, content, want)
+		assert.Equal(t, rows, done.Rows)
+		assert.Equal(t, want == "", done.Resumed > 0)
+		if want != "" {
+			assert.Contains(t, said, "the unfinished export cannot be continued, and begins again: ")
+			assert.Contains(t, said, want)
+		}
+		exported(t, client, Customers, options) // there is nothing to continue
 	}
-	_, err := Run(t.Context(), client, Events, options, silent)
-	assert.ErrorContains(t, err, "and this one is of events of 127.0.0.1")
-	require.NoError(t, os.Truncate(options.partPath(), 7))
-	_, err = Run(t.Context(), client, Customers, options, silent)
-	assert.ErrorContains(t, err, "has 7 bytes, but")
-	require.NoError(t, os.Truncate(options.resumePath(), 7))
-	_, err = Run(t.Context(), client, Customers, options, silent)
-	assert.ErrorContains(t, err, "holds no checkpoint")
 }
 
 // drifting lists n customers, a page each 10 rows, of which each page repeats one.
 func drifting(t *testing.T, n int) *messaging.Client {
 	t.Helper()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		at, _ := strconv.Atoi(r.URL.Query().Get("cursor")) // 0 for the first page
+		cursor := r.URL.Query().Get("cursor")
+		if cursor == "refused" {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = w.Write([]byte(`{"success":false,"errors":{"cursor":["is invalid"]}}`))
+			return
+		}
+		at, _ := strconv.Atoi(cursor) // 0 for the first page
 		var rows []string
 		for i := max(at-1, 0); i < min(at+9, n); i++ {
 			rows = append(rows, fmt.Sprintf(`{"customer_id":"%d","email":"c%d@example.com"}`, i, i))

@@ -45,8 +45,7 @@ func newEncoder[T any](records Records[T], options Options) (encode encoder[T], 
 	if options.Format == JSONLines {
 		return (&jsonEncoder[T]{line: wire.NewWriter(), records: records}).append, nil
 	}
-	e := csvEncoder[T]{append(slices.Clone(records.columns), column[T]{"extra", func(record *T) any { return records.extra(record) }}),
-		options.SpreadsheetSafe}
+	e := csvEncoder[T]{records.columns, options.SpreadsheetSafe}
 	for i, c := range e.columns {
 		begin = e.end(append(begin, c.name...), len(begin), i)
 	}
@@ -81,10 +80,6 @@ func appendText(cell []byte, field any) []byte {
 		return append(cell, strings.Join(*value, ",")...)
 	case *int:
 		return strconv.AppendInt(cell, int64(*value), 10)
-	case map[string]json.RawMessage:
-		if len(value) == 0 {
-			return cell
-		}
 	}
 	return append(cell, jsonText(field)...)
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// perPage is the page size of an export.
-const perPage = 100
-
 // Records are the records of a list.
 type Records[T any] struct {
 	// Name is that of the list, such as "customers".
@@ -24,9 +21,9 @@ type Records[T any] struct {
 	timeForm string
 	// id identifies a record that is listed twice because the pages shifted. A record without it is never left out.
 	id func(*T) string
-	// extra are the members that the models have no field for.
+	// extra are the members that the models have no field for, which JSON Lines has.
 	extra func(*T) map[string]json.RawMessage
-	pages func(ctx context.Context, client *messaging.Client, cursor string) iter.Seq2[*messaging.Page[T], error]
+	pages func(ctx context.Context, client *messaging.Client, perPage int, cursor string) iter.Seq2[*messaging.Page[T], error]
 }
 
 // column is a column of the records, with the name that the service uses. field returns a pointer to its value, which needs
@@ -61,7 +58,8 @@ var Customers = Records[messaging.Customer]{
 		return c.Email
 	},
 	extra: func(c *messaging.Customer) map[string]json.RawMessage { return c.Extra },
-	pages: func(ctx context.Context, client *messaging.Client, cursor string) iter.Seq2[*messaging.Page[messaging.Customer], error] {
+	pages: func(ctx context.Context, client *messaging.Client, perPage int,
+		cursor string) iter.Seq2[*messaging.Page[messaging.Customer], error] {
 		return client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: perPage, Cursor: cursor})
 	},
 }
@@ -79,7 +77,7 @@ var Events = Records[messaging.Event]{
 	},
 	id:    func(e *messaging.Event) string { return e.ID },
 	extra: func(e *messaging.Event) map[string]json.RawMessage { return e.Extra },
-	pages: func(ctx context.Context, client *messaging.Client, cursor string) iter.Seq2[*messaging.Page[messaging.Event], error] {
+	pages: func(ctx context.Context, client *messaging.Client, perPage int, cursor string) iter.Seq2[*messaging.Page[messaging.Event], error] {
 		return client.Events.Pages(ctx, messaging.EventListParams{PerPage: perPage, Cursor: cursor})
 	},
 }
@@ -104,7 +102,7 @@ var Messages = Records[messaging.TransactionalMessage]{
 	},
 	id:    func(m *messaging.TransactionalMessage) string { return m.ID },
 	extra: func(m *messaging.TransactionalMessage) map[string]json.RawMessage { return m.Extra },
-	pages: func(ctx context.Context, client *messaging.Client,
+	pages: func(ctx context.Context, client *messaging.Client, perPage int,
 		cursor string) iter.Seq2[*messaging.Page[messaging.TransactionalMessage], error] {
 		return client.Transactional.Pages(ctx, messaging.TransactionalListParams{PerPage: perPage, Cursor: cursor})
 	},

@@ -167,27 +167,6 @@ func (a Address) unreachable(err error) error {
 	return exit.With(exit.NotDone, "%s: %w", a.Title(), err)
 }
 
-// Look finds out what the outbox has under the keys of items. It adds them in a transaction that is rolled back: all at once
-// or, if there is a conflict, one by one. It returns an entry for each item: one that is present, a new one, or the zero Entry
-// if the key has other content.
-func (l *Ledger) Look(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], items []outbox.Item) (found []outbox.Entry, err error) {
-	tx, err := l.db.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, fmt.Errorf("outbox: look for the keys: %w", err)
-	}
-	defer func() { err = errors.Join(err, tx.Rollback()) }()
-	if found, err = o.EnqueueAllTx(ctx, tx, items...); !errors.Is(err, outbox.ErrKeyConflict) {
-		return found, err
-	}
-	found = make([]outbox.Entry, len(items))
-	for i, item := range items {
-		if found[i], err = o.EnqueueTx(ctx, tx, item); err != nil && !errors.Is(err, outbox.ErrKeyConflict) {
-			return nil, err
-		}
-	}
-	return found, nil
-}
-
 // Close closes the outbox.
 func (l *Ledger) Close() error { return errors.Join(l.Store.Close(), l.db.Close()) }
 

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/BurntSushi/toml"
 	"golang.org/x/time/rate"
@@ -163,30 +162,12 @@ func (p configProfile) setKey(s *Service, folder string) error {
 			path = filepath.Join(folder, path)
 		}
 		s.KeySource = "key_file " + path
-		s.key = once(func(context.Context) (string, error) { return keyOfFile(path) })
+		s.key = &keySource{read: func(context.Context) (string, error) { return keyOfFile(path) }}
 	default:
 		s.KeySource = "key_command " + p.KeyCommand[0]
-		s.key = once(func(ctx context.Context) (string, error) { return keyOfCommand(ctx, p.KeyCommand) })
+		s.key = &keySource{read: func(ctx context.Context) (string, error) { return keyOfCommand(ctx, p.KeyCommand) }}
 	}
 	return nil
-}
-
-func fixed(key string) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) { return key, nil }
-}
-
-// once reads a key once: what an operator confirms for an account must not go to another one because the key has changed.
-func once(read func(context.Context) (string, error)) func(context.Context) (string, error) {
-	var mu sync.Mutex
-	var key string
-	return func(ctx context.Context) (_ string, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if key == "" {
-			key, err = read(ctx)
-		}
-		return key, err
-	}
 }
 
 func keyOfFile(path string) (string, error) {

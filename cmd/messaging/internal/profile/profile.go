@@ -3,8 +3,6 @@ package profile
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net"
 	"net/url"
@@ -67,17 +65,17 @@ type Service struct {
 	Client *messaging.Client `json:"-"`
 
 	url *url.URL
-	key func(context.Context) (string, error)
+	key *keySource
 }
 
 // Resolve finds the service of a profile or, if name is "", that of the environment. It
-// reads no key, except that of a sandbox, and calls no service.
-func Resolve(ctx context.Context, name string) (*Service, error) {
+// reads no key, except that of a sandbox, and calls no service. The client has more options.
+func Resolve(ctx context.Context, name string, more ...messaging.Option) (*Service, error) {
 	s, err := resolve(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	all := []messaging.Option{messaging.WithKeySource(s.key), messaging.WithUserAgent("messaging-command")}
+	all := append(more, messaging.WithKeySource(s.key.get), messaging.WithUserAgent("messaging-command"))
 	if s.Allow != nil {
 		all = append(all, messaging.WithAllowOnly(s.Allow...))
 	}
@@ -122,7 +120,7 @@ func resolve(ctx context.Context, name string) (*Service, error) {
 
 // isAt reports whether a URL and a key, as "sandbox env" prints them, are those of the service.
 func (s *Service) isAt(ctx context.Context, baseURL, key string) bool {
-	own, err := s.key(ctx)
+	own, err := s.key.get(ctx)
 	return err == nil && strings.TrimSuffix(baseURL, "/") == s.BaseURL && key == own
 }
 
@@ -203,12 +201,11 @@ func (s *Service) Title() string {
 // Pin reads the key, so that it is known before anything is sent, and the start of a sandbox on this machine: a sandbox that was
 // started again is another service. A sandbox whose inspector is not found has no start.
 func (s *Service) Pin(ctx context.Context) error {
-	key, err := s.key(ctx)
+	key, err := s.key.get(ctx)
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256([]byte("messaging account\n" + key))
-	s.Account = hex.EncodeToString(sum[:4])
+	s.Account = fingerprint(key)
 	if s.StartID == "" && s.mayBeSandbox(key) {
 		if running, err := ofSandbox(ctx); err == nil && running.isAt(ctx, running.BaseURL, key) && running.url.Port() == s.url.Port() {
 			s.StartID = running.StartID

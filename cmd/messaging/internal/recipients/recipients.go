@@ -22,16 +22,20 @@ type List struct {
 	Duplicates int
 	// Bad are the rows that cannot be used.
 	Bad rows.Problems
+	// LeftOut lists the columns that were left out; see [rows.Columns].
+	LeftOut string
 }
 
-// Read reads a file with a name; see [rows.NewReader] for its format. Rows that cannot be used are an error, unless skipBad is
-// true. A file without a customer is an error.
-func Read(name string, delimiter rune, in io.Reader, skipBad bool) (*List, error) {
-	list := new(List)
-	reader, err := rows.NewReader(name, delimiter, in)
+// Read reads a file. Rows that cannot be used are an error, unless skipBad is true. A file without a customer is an error.
+func Read(source rows.Source, in io.Reader, skipBad bool) (*List, error) {
+	list, name := new(List), source.Name
+	source.IsKnown = func(name string) bool { return name == devices || slices.Contains(Fields, name) }
+	source.Known, source.Unused = Known, Unused
+	reader, err := source.NewReader(in)
 	if err == nil {
 		err = list.read(reader)
 	}
+	list.LeftOut = source.LeftOut()
 	switch {
 	case err != nil:
 		return nil, exit.With(exit.Usage, "%s: %w", name, err)
@@ -46,13 +50,8 @@ func Read(name string, delimiter rune, in io.Reader, skipBad bool) (*List, error
 
 // read reads the rows.
 func (l *List) read(in *rows.Reader) error {
-	for _, column := range in.Header {
-		if !slices.Contains(Fields, column.Name) {
-			return errors.New(unknown(column).Error()) // which is about the file
-		}
-	}
-	if in.Header != nil && !slices.ContainsFunc(in.Header, func(f rows.Field) bool { return f.Name == "email" || f.Name == "customer_id" }) {
-		return errors.New("line 1: there is neither a column email nor a column customer_id")
+	if in.Lacks("email", "customer_id") {
+		return errors.New("line 1: there is neither a column email nor a column customer_id; pass --map NAME=email if it has another name")
 	}
 	seen := map[[2]string]bool{}
 	for row, err := range in.All() {
@@ -97,28 +96,31 @@ func Field(c *messaging.CustomerParams, name string) *string {
 	return nil
 }
 
-// devices is the field that JSON Lines can have besides.
-const devices = "devices"
+// Known lists the fields for people.
+var Known = "a field of a customer (" + strings.Join(Fields, ", ") + ")"
 
-func unknown(field rows.Field) *rows.Problem {
-	return field.Problem("is no field of a customer; must be one of %s", strings.Join(Fields, ", "))
-}
+// Unused are the columns of an export of customers that cannot be sent.
+var Unused = []string{"providers", "customer_created_at", "updated_at", "last_interaction"}
+
+// devices is the field that JSON can have besides.
+const devices = "devices"
 
 // customerOf returns the customer of a row, or a *rows.Problem.
 func customerOf(row rows.Row) (c messaging.CustomerParams, err error) {
 	for _, field := range row.Fields {
-		text := Field(&c, field.Name)
+		text := Field(&c, field.Holds)
 		switch {
+		case field.IsNull():
 		case text != nil && field.JSON == nil:
 			*text = strings.Clone(field.Text) // that of a row of CSV is part of the whole row
-		case text != nil && !field.IsNull():
+		case text != nil:
 			return c, field.Problem("must be a text")
-		case field.Name == devices && field.JSON != nil:
+		case field.JSON == nil:
+			return c, field.Problem("must be an array, which only JSON can hold")
+		default:
 			if err := strictjson.Decode(field.JSON, &c.Devices); err != nil {
 				return c, field.Problem("%s", strings.TrimPrefix(err.Error(), "line 1: "))
 			}
-		case text == nil:
-			return c, unknown(field)
 		}
 	}
 	if problem := problemOf(c); problem != "" {

@@ -10,17 +10,19 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 )
 
 func read(name, content string, skipBad bool) (*recipients.List, error) {
-	return recipients.Read(name, ',', strings.NewReader(content), skipBad)
+	return recipients.Read(rows.Source{Name: name, Delimiter: ','}, strings.NewReader(content), skipBad)
 }
 
 func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 	for content, want := range map[string]string{
-		"\" Email\"\n": "line 1, column 1 ( Email): is no field of a customer; must be one of customer_id, email,",
-		"email,nickname\n": "line 1, column 7 (nickname): is no field of a customer; must be one of customer_id, email, first_name, " +
-			"last_name, phone_no",
+		"\" Email\"\n": `line 1: unknown: " Email"; a column holds a field of a customer (customer_id, email,`,
+		"email,nickname,color\n": `line 1: unknown: "nickname" and "color"; a column holds a field of a customer (customer_id, email, ` +
+			`first_name, last_name, phone_no). Pass --map "nickname=NAME"`,
+		"email,devices\nada@example.com,ios\n":       "line 2, column 17 (devices): must be an array, which only JSON can hold",
 		"first_name\nAda\n":                          "line 1: there is neither a column email nor a column customer_id",
 		"email\nada@example.com\nAda\n":              `line 3: email "Ada" must be an email address`,
 		"email\n" + strings.Repeat("nobody\n", 1000): "\n  and 990 more\nfix the file, or pass --skip-bad-rows",
@@ -30,7 +32,7 @@ func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 		assert.Equal(t, exit.Usage, exit.CodeOf(err))
 	}
 	for row, want := range map[string]string{
-		`{"email":"a@b.test","Email":"c@d.test"}`:                                  "line 2 (Email): is no field of a customer; must be one of",
+		`{"email":"a@b.test","Email":"c@d.test"}`:                                  `line 2: unknown: "Email"; a column holds a field of a customer`,
 		`{"email":"a@b.test","devices":[{"Device_Token":"t"}]}`:                    `unknown field "Device_Token"`,
 		`{"email":"a@b.test","devices":[{"device_token":"t","device_token":"u"}]}`: `"device_token" is there already`,
 		`{"email":"a@b.test","first_name":1}`:                                      "line 2 (first_name): must be a text",

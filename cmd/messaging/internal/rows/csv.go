@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-func newCSV(r io.Reader, delimiter rune) (*Reader, error) {
+func (s *Source) csv(r io.Reader) (*Reader, error) {
 	limited := &io.LimitedReader{R: r, N: maxRow}
 	reader := csv.NewReader(limited)
 	reader.FieldsPerRecord = -1 // counted by row, which knows the position
-	reader.Comma = delimiter
+	reader.Comma = s.Delimiter
 	next := func() ([]string, error) {
 		start := reader.InputOffset()
 		record, err := reader.Read()
@@ -37,18 +37,20 @@ func newCSV(r io.Reader, delimiter rune) (*Reader, error) {
 		line, column := reader.FieldPos(i)
 		header[i] = Field{Name: name, Line: line, Column: column}
 	}
-	named, err := checkHeader(header, delimiter)
+	if err = checkNames(header, s.Delimiter); err == nil {
+		err = s.checkHeader(header)
+	}
 	if err != nil {
 		return nil, err
 	}
 	reader.ReuseRecord = true
-	return &Reader{Header: named, all: csvRows(reader, next, header)}, nil
+	return &Reader{header, s.csvRows(reader, next, header)}, nil
 }
 
-// checkHeader returns the columns that have a name, or an error for a first row that is not a list of names.
-func checkHeader(header []Field, delimiter rune) (named []Field, err error) {
+// checkNames returns an error for a first row that is not a list of names.
+func checkNames(header []Field, delimiter rune) error {
 	if only := header[0].Name; len(header) == 1 && delimiter == ',' && strings.ContainsAny(only, ";\t") {
-		return nil, fmt.Errorf("line 1: the header has no comma; pass --delimiter ';' or --delimiter tab if %q are several columns", only)
+		return fmt.Errorf("line 1: the header has no comma; pass --delimiter ';' or --delimiter tab if %q are several columns", only)
 	}
 	seen := make(map[string]int, len(header))
 	for i, field := range header {
@@ -56,20 +58,19 @@ func checkHeader(header []Field, delimiter rune) (named []Field, err error) {
 		case field.Name == "":
 			continue
 		case !utf8.ValidString(field.Name):
-			return nil, fmt.Errorf("line 1: header %d of %d is not UTF-8", i+1, len(header))
+			return fmt.Errorf("line 1: header %d of %d is not UTF-8", i+1, len(header))
 		case twice:
-			return nil, fmt.Errorf("line 1: headers %d and %d are both %q", earlier, i+1, field.Name)
+			return fmt.Errorf("line 1: headers %d and %d are both %q", earlier, i+1, field.Name)
 		}
 		seen[field.Name] = i + 1
-		named = append(named, field)
 	}
-	if named == nil {
-		return nil, errors.New("line 1: the header has no names")
+	if len(seen) == 0 {
+		return errors.New("line 1: the header has no names")
 	}
-	return named, nil
+	return nil
 }
 
-func csvRows(reader *csv.Reader, next func() ([]string, error), header []Field) iter.Seq2[Row, error] {
+func (s *Source) csvRows(reader *csv.Reader, next func() ([]string, error), header []Field) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var row Row
 		for {
@@ -81,7 +82,7 @@ func csvRows(reader *csv.Reader, next func() ([]string, error), header []Field) 
 				continue // as a spreadsheet writes after its last row
 			}
 			if err == nil {
-				err = row.fill(reader, header, record)
+				err = s.fill(&row, reader, header, record)
 			} else {
 				err = rowError(err)
 			}
@@ -93,7 +94,7 @@ func csvRows(reader *csv.Reader, next func() ([]string, error), header []Field) 
 }
 
 // fill makes the row that of a record.
-func (row *Row) fill(reader *csv.Reader, header []Field, record []string) error {
+func (s *Source) fill(row *Row, reader *csv.Reader, header []Field, record []string) error {
 	row.Line, _ = reader.FieldPos(0)
 	row.Fields = row.Fields[:0]
 	if len(record) != len(header) {
@@ -101,14 +102,14 @@ func (row *Row) fill(reader *csv.Reader, header []Field, record []string) error 
 	}
 	for i, text := range record {
 		line, column := reader.FieldPos(i)
-		field := Field{Name: header[i].Name, Text: text, Line: line, Column: column}
+		field := Field{Name: header[i].Name, Holds: header[i].Holds, Text: text, Line: line, Column: column}
 		switch {
 		case !utf8.ValidString(text):
 			return field.Problem("is not UTF-8")
-		case field.Name != "":
-			row.Fields = append(row.Fields, field)
-		case text != "":
+		case field.Name == "" && text != "":
 			return field.Problem("has a value, but its column has no name in the header")
+		case s.isUsed(field):
+			row.Fields = append(row.Fields, field)
 		}
 	}
 	return nil

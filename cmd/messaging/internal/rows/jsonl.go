@@ -3,6 +3,7 @@ package rows
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,14 +19,14 @@ import (
 // maxRow is how long a row can be, in bytes.
 const maxRow = 16 << 20
 
-func jsonLines(r io.Reader) iter.Seq2[Row, error] {
+func (s *Source) jsonLines(r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		lines := bufio.NewScanner(r)
 		lines.Buffer(nil, maxRow)
 		number := 0
 		for lines.Scan() {
 			number++
-			if text := bytes.TrimSpace(lines.Bytes()); len(text) > 0 && !yield(parse(number, text)) {
+			if text := bytes.TrimSpace(lines.Bytes()); len(text) > 0 && !yield(s.parse(number, text)) {
 				return
 			}
 		}
@@ -35,8 +36,67 @@ func jsonLines(r io.Reader) iter.Seq2[Row, error] {
 	}
 }
 
+// lines counts the lines of what is read through it.
+type lines struct {
+	io.Reader
+	offset int64
+	ends   []int64 // of the lines after the last that was counted
+	line   int
+}
+
+func (l *lines) Read(p []byte) (n int, err error) {
+	n, err = l.Reader.Read(p)
+	for i, c := range p[:n] {
+		if c == '\n' {
+			l.ends = append(l.ends, l.offset+int64(i))
+		}
+	}
+	l.offset += int64(n)
+	return n, err
+}
+
+// at returns the line of an offset, which does not become smaller.
+func (l *lines) at(offset int64) int {
+	for len(l.ends) > 0 && l.ends[0] < offset {
+		l.ends, l.line = l.ends[1:], l.line+1
+	}
+	return l.line
+}
+
+// array ranges over the elements of an array of objects.
+func (s *Source) array(r io.Reader) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		in := &lines{Reader: r, line: 1}
+		decoder := json.NewDecoder(in)
+		_, err := decoder.Token()
+		for err == nil && decoder.More() {
+			var element json.RawMessage
+			if err = decoder.Decode(&element); err != nil {
+				break
+			}
+			number := in.at(decoder.InputOffset() - int64(len(element)))
+			if !yield(s.parse(number, bytes.ReplaceAll(element, []byte("\n"), []byte(" ")))) {
+				return
+			}
+		}
+		if err == nil {
+			_, err = decoder.Token()
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			err = errors.New("the array does not end, so the file is not complete")
+		case err == nil:
+			if _, err = decoder.Token(); err == io.EOF {
+				return
+			}
+			err = cmp.Or(err, errors.New("there is more after the array"))
+		}
+		yield(Row{}, fmt.Errorf("line %d: %w", in.at(decoder.InputOffset()), err))
+	}
+}
+
 // parse reads the object in a line. Its fields are in the order of their names, which say where in the line they are.
-func parse(number int, line []byte) (Row, error) {
+func (s *Source) parse(number int, line []byte) (Row, error) {
 	row := Row{Line: number}
 	if line[0] != '{' {
 		return row, &Problem{Line: number, Text: "is not a JSON object"}
@@ -56,5 +116,9 @@ func parse(number int, line []byte) (Row, error) {
 		}
 		row.Fields = append(row.Fields, field)
 	}
+	if problem := s.place(row.Fields); problem != "" {
+		return row, &Problem{Line: number, Text: problem}
+	}
+	row.Fields = slices.DeleteFunc(row.Fields, func(f Field) bool { return !s.isUsed(f) })
 	return row, nil
 }

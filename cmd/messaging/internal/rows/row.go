@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -18,15 +19,17 @@ import (
 // Field is a value of a row.
 type Field struct {
 	Name string
+	// Holds is what the column holds; see [Columns]. It is "" for a key that holds nothing else.
+	Holds string
 	// Text is the value of a CSV file, or that of a JSON string.
 	Text string
-	// JSON is a value in JSON Lines that is not a string.
+	// JSON is a value in JSON that is not a string.
 	JSON json.RawMessage
-	// Line and Column are where the value begins, counted from 1. A column is a byte, and 0 in JSON Lines.
+	// Line and Column are where the value begins, counted from 1. A column is a byte, and 0 in JSON.
 	Line, Column int
 }
 
-// IsNull reports whether the field is an empty value in CSV, or null in JSON Lines.
+// IsNull reports whether the field is an empty value in CSV, or null in JSON.
 func (f Field) IsNull() bool {
 	if f.JSON != nil {
 		return string(f.JSON) == "null"
@@ -47,9 +50,13 @@ type Row struct {
 
 // Reader reads the rows of a file.
 type Reader struct {
-	// Header has the names of the columns of a CSV file. It is nil for JSON Lines.
-	Header []Field
+	header []Field // of CSV; nil for JSON
 	all    iter.Seq2[Row, error]
+}
+
+// Lacks reports whether no column of CSV holds one of some names. In JSON, each row has its own.
+func (r *Reader) Lacks(names ...string) bool {
+	return r.header != nil && !slices.ContainsFunc(r.header, func(f Field) bool { return slices.Contains(names, f.Holds) })
 }
 
 // All ranges over the rows, once. A *Problem is about one row, and the range goes on after
@@ -71,9 +78,17 @@ func ParseDelimiter(text string) (rune, error) {
 	return 0, fmt.Errorf("%q must be one character, such as ';', or tab", text)
 }
 
-// NewReader returns a reader of a file, and skips a byte order mark. A name that ends with .csv, .jsonl or .ndjson gives
-// the format; otherwise a file that begins with { is JSON Lines, and any other is CSV with a header.
-func NewReader(name string, delimiter rune, r io.Reader) (*Reader, error) {
+// Source describes a file.
+type Source struct {
+	Name      string
+	Delimiter rune // of CSV
+	Columns
+}
+
+// NewReader returns a reader of the file, and skips a byte order mark. A name that ends with .csv, .jsonl or .ndjson gives the
+// format; otherwise a file that begins with { is JSON Lines, one that begins with [ is an array, and any other is CSV with a
+// header. An array is read like JSON Lines.
+func (s *Source) NewReader(r io.Reader) (*Reader, error) {
 	buffered := bufio.NewReaderSize(r, 64<<10)
 	start, err := buffered.Peek(8)
 	if len(start) == 0 && err != io.EOF {
@@ -89,11 +104,13 @@ func NewReader(name string, delimiter rune, r io.Reader) (*Reader, error) {
 	if len(start) == 0 {
 		return nil, errEmpty
 	}
-	switch extension := strings.ToLower(filepath.Ext(name)); {
+	switch extension := strings.ToLower(filepath.Ext(s.Name)); {
+	case extension != ".csv" && start[0] == '[':
+		return &Reader{all: s.array(buffered)}, nil
 	case extension == ".jsonl", extension == ".ndjson", extension != ".csv" && start[0] == '{':
-		return &Reader{all: jsonLines(buffered)}, nil
+		return &Reader{all: s.jsonLines(buffered)}, nil
 	default:
-		return newCSV(buffered, delimiter)
+		return s.csv(buffered)
 	}
 }
 

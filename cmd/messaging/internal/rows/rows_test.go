@@ -11,10 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// sourceOf describes a file whose columns can have any name.
+func sourceOf(name string) Source {
+	return Source{Name: name, Delimiter: ',', Columns: Columns{IsKnown: func(string) bool { return true }}}
+}
+
 // read returns every row and every problem as a text.
 func read(t *testing.T, name, text string) (lines []string) {
 	t.Helper()
-	reader, err := NewReader(name, ',', strings.NewReader(text))
+	source := sourceOf(name)
+	reader, err := source.NewReader(strings.NewReader(text))
 	if err != nil {
 		return []string{"fatal: " + err.Error()}
 	}
@@ -78,7 +84,7 @@ func TestJSONLinesKeepTypesAndPositionsAndProblemsSayWhere(t *testing.T) {
 		return fmt.Sprintf("bad: line 1, column %d: invalid character %s", column-1+int(first.Offset), text)
 	}
 	for text, want := range map[string][]string{
-		"[1]\n{\"a\":1}":        {"bad: line 1: is not a JSON object", `2: a=""1@2:0`},
+		"1\n{\"a\":1}\n[1]":     {"bad: line 1: is not a JSON object", `2: a=""1@2:0`, "bad: line 3: is not a JSON object"},
 		`{"a":1,"a":2}`:         {`bad: line 1: "a" is there already`},
 		`{"a":}`:                {invalid(6, "'}' looking for beginning of value")},
 		`{"a":1`:                {"bad: line 1, column 6: unexpected end of JSON input"},
@@ -106,14 +112,79 @@ func TestTheNameOrElseTheContentGivesTheFormat(t *testing.T) {
 
 func TestValuesAreSeparatedByTheDelimiter(t *testing.T) {
 	for text, want := range map[string]string{"": "1,2", ";": "1;2", "tab": "1\t2", "|": "1|2"} {
-		delimiter, err := ParseDelimiter(text)
+		source := sourceOf("a.csv")
+		var err error
+		source.Delimiter, err = ParseDelimiter(text)
 		require.NoError(t, err)
-		reader, err := NewReader("a.csv", delimiter, strings.NewReader(strings.Replace(want, "1", "a", 1)+"\n"+want))
+		reader, err := source.NewReader(strings.NewReader(strings.Replace(want, "1", "a", 1) + "\n" + want))
 		require.NoError(t, err)
-		assert.Len(t, reader.Header, 2, text)
+		assert.Len(t, reader.header, 2, text)
 	}
 	for _, text := range []string{";;", "\"", "\n", "semicolon", "\xff"} {
 		_, err := ParseDelimiter(text)
 		assert.ErrorContains(t, err, "must be one character", text)
+	}
+}
+
+func TestAnArrayIsReadLikeJSONLines(t *testing.T) {
+	for text, want := range map[string][]string{
+		"[]": nil,
+		"[\n{\"a\":1},\n\n{\n\"b\":\n\"x\"}, 7]\n": {`2: a=""1@2:0`, `4: b="x"@4:0`, "bad: line 6: is not a JSON object"},
+		"[{\"a\":1},\n{\"a\":1,\n\"a\":2}]":        {`1: a=""1@1:0`, `bad: line 2: "a" is there already`},
+		"[\n{\"a\":1},\n":                          {`2: a=""1@2:0`, "fatal: line 2: the array does not end, so the file is not complete"},
+		"[\n{\"a\":1}\n":                           {`2: a=""1@2:0`, "fatal: line 2: the array does not end, so the file is not complete"},
+		"[]\n{}":                                   {"fatal: line 2: there is more after the array"},
+	} {
+		assert.Equal(t, want, read(t, "a.json", text), "%q", text)
+	}
+}
+
+func TestColumnsAreRenamedOrLeftOutAndUnknownOnesAreNamedTogether(t *testing.T) {
+	const text = "mail,id,b=c,nr,x,y\na@b.test,1,2,3,4,5\n"
+	source := func() Source {
+		s := sourceOf("a.csv")
+		s.IsKnown = func(name string) bool { return name == "email" || name == "nr" }
+		s.Known, s.Key, s.Renamed = "email or nr", "id", map[string]string{"mail": "email"}
+		return s
+	}
+	fields := func(s Source, text string) (found []string, err error) {
+		reader, err := s.NewReader(strings.NewReader(text))
+		if err != nil {
+			return nil, err
+		}
+		for row, err := range reader.All() {
+			if err != nil {
+				return found, err
+			}
+			for _, f := range row.Fields {
+				found = append(found, f.Name+" "+f.Holds+" "+f.Text)
+			}
+		}
+		return found, nil
+	}
+	s := source()
+	_, err := fields(s, text)
+	assert.EqualError(t, err, `line 1: unknown: "b=c", "x" and "y"; a column holds email or nr. Pass --map "b=c=NAME" if it has another `+
+		`name, --map "b=c=" to leave it out, or --ignore-other-columns to leave out all that are unknown`)
+	want := []string{"mail email a@b.test", "id  1", "nr nr 3"}
+	for name, text := range map[string]string{"a.csv": text, "a.jsonl": `{"mail":"a@b.test","id":"1","b=c":2,"nr":"3","x":1,"y":2}`} {
+		s = source()
+		s.Name, s.Renamed["b=c"], s.Unused, s.IgnoreOther = name, "", []string{"y"}, true
+		found, err := fields(s, text)
+		require.NoError(t, err, name)
+		assert.ElementsMatch(t, want, found, name)
+	}
+	s = source()
+	s.Renamed["b=c"], s.Renamed["x"], s.Unused = "", "", []string{"y", "id", "nr"}
+	found, err := fields(s, text)
+	require.NoError(t, err)
+	assert.Equal(t, want, found, "the key and what is known stay")
+	for renamed, want := range map[string]string{"x=xx": `"x" (mapped to "xx")`, "x=nr": `line 1: "x" holds "nr", as "nr" does`,
+		"z=nr": `--map: the file has no column "z"`} {
+		s = source()
+		name, to, _ := strings.Cut(renamed, "=")
+		s.Renamed[name], s.Unused = to, []string{"b=c", "x", "y"}
+		_, err := fields(s, text)
+		assert.ErrorContains(t, err, want)
 	}
 }

@@ -28,11 +28,10 @@ type Delivery string
 
 // The deliveries.
 const (
-	Accepted   Delivery = "accepted"
-	Rejected   Delivery = "rejected"
-	NotSent    Delivery = "not_sent"
-	Unknown    Delivery = "unknown"
-	Superseded Delivery = "superseded" // it was repeated with --again
+	Accepted Delivery = "accepted"
+	Rejected Delivery = "rejected"
+	NotSent  Delivery = "not_sent"
+	Unknown  Delivery = "unknown"
 )
 
 // An accepted send counts as the same one for window. Settled sends are forgotten after keep.
@@ -43,22 +42,27 @@ const (
 
 // Shown is what an operator sees of a send.
 type Shown struct {
-	ID         string    `json:"id"`
-	At         time.Time `json:"at"`
-	Host       string    `json:"host"`
-	Operation  string    `json:"operation"`
-	SHA256     string    `json:"sha256"`     // of the body
-	Recipients *int      `json:"recipients"` // nil if the number is not known
-	Delivery   Delivery  `json:"delivery"`
+	ID         string     `json:"id"`
+	At         time.Time  `json:"at"`
+	Profile    string     `json:"profile"`
+	Host       string     `json:"host"`
+	Operation  string     `json:"operation"`
+	Subject    string     `json:"subject"`    // the beginning of that of a broadcast, or the name of an event
+	SHA256     string     `json:"sha256"`     // of the body
+	Recipients *int       `json:"recipients"` // nil if the number is not known
+	Due        *time.Time `json:"due"`        // of a scheduled broadcast
+	Delivery   Delivery   `json:"delivery"`
+	Again      bool       `json:"again"` // it was repeated with --again, and blocks no other send
 }
 
 // Send is a send in the record.
 type Send struct {
 	Shown
-	// Service tells the service from every other one; see profile.Service.
-	Service string     `json:"service"`
-	Profile string     `json:"profile,omitempty"`
-	Due     *time.Time `json:"due,omitempty"` // of a scheduled broadcast
+	// Service tells the service from every other one, and Account is the fingerprint of the key; see profile.Service.
+	Service string `json:"service"`
+	Account string `json:"account"`
+	// Resolved is whether an operator wrote the delivery, who may also correct it.
+	Resolved bool `json:"resolved"`
 }
 
 // Sum returns the SHA-256 of a body, as [Send] has it.
@@ -67,10 +71,11 @@ func Sum(body []byte) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// isSame reports whether two sends are the same: to the same service, from the same profile, with the
-// same operation and the same body.
+// isSame reports whether two sends are the same: to the same service, with the same operation and the same body, and with the
+// same key or from the same profile, whose key can change.
 func (s Send) isSame(other Send) bool {
-	return s.Service == other.Service && s.Profile == other.Profile && s.Operation == other.Operation && s.SHA256 == other.SHA256
+	return s.Service == other.Service && s.Operation == other.Operation && s.SHA256 == other.SHA256 &&
+		(s.Account == other.Account || s.Profile != "" && s.Profile == other.Profile)
 }
 
 // dueAt returns when the send reaches its recipients.
@@ -86,7 +91,7 @@ func (s Send) isOpen() bool { return s.Delivery == "" || s.Delivery == Unknown }
 
 // blocks reports whether the send keeps the same one from being made.
 func (s Send) blocks(now time.Time) bool {
-	return s.isOpen() || s.Delivery == Accepted && now.Sub(s.dueAt()) < window
+	return !s.Again && (s.isOpen() || s.Delivery == Accepted && now.Sub(s.dueAt()) < window)
 }
 
 // Record is the file sends.jsonl.
@@ -134,35 +139,35 @@ func (r *Record) blocking(list []Send, send Send) (last *Send) {
 	return last
 }
 
-// Begin writes down that a send begins, and returns it with its id. Nothing may be sent before. It fails, with exit.Usage, if
-// another send than the one with the id of again blocks it, and marks that one as superseded.
+// Begin writes down that a send begins, and returns it with its id. Nothing may be sent before. It fails with the refusal
+// of another send than the one with the id of again that blocks it, and marks that one as repeated.
 func (r *Record) Begin(ctx context.Context, send Send, again string) (Send, error) {
 	send.ID, send.At = rand.Text()[:10], r.now().UTC() // unique enough for the file
 	err := r.update(ctx, func(list []Send) ([]Send, error) {
 		if earlier := r.blocking(list, send); earlier != nil && earlier.ID != again {
 			return nil, earlier.Refusal()
 		} else if earlier != nil {
-			earlier.Delivery = Superseded
+			earlier.Again = true
 		}
-		list = slices.DeleteFunc(list, func(s Send) bool { return !s.isOpen() && r.now().Sub(s.dueAt()) > keep })
+		list = slices.DeleteFunc(list, func(s Send) bool { return (s.Again || !s.isOpen()) && r.now().Sub(s.dueAt()) > keep })
 		return append(list, send), nil
 	})
 	return send, notSent(err)
 }
 
-// Settle writes down what became of a send. Only the process that sent it writes over an outcome: others can be wrong, and a send
-// that was accepted would be sent again.
+// Settle writes down what became of a send. An operator, who can be wrong, writes over no outcome of the process that sent it: a
+// send that was accepted would be sent again.
 func (r *Record) Settle(ctx context.Context, id string, delivery Delivery, isSender bool) (found Send, err error) {
 	err = r.update(ctx, func(list []Send) ([]Send, error) {
 		i := slices.IndexFunc(list, func(s Send) bool { return s.ID == id })
 		if i < 0 {
 			return nil, exit.With(exit.NotFound, "no send has the id %q; to see them: messaging sends list", id)
 		}
-		if !isSender && !list[i].isOpen() {
+		if !isSender && !list[i].isOpen() && !list[i].Resolved {
 			return nil, exit.With(exit.Usage, "nothing was changed: the send is %s already; to send the same again, pass --again",
 				list[i].Delivery)
 		}
-		list[i].Delivery = delivery
+		list[i].Delivery, list[i].Resolved = delivery, !isSender
 		found = list[i]
 		return list, nil
 	})
@@ -186,12 +191,13 @@ func (r *Record) Check(ctx context.Context) error {
 
 // Refusal returns the error for a send that this one blocks.
 func (s Send) Refusal() error {
+	code, hint := exit.AlreadySent, "to send it a second time, pass --again"
 	if s.isOpen() {
-		return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, and %s; find out, and record it (or --not-carried-out), "+
-			"or pass --again to send it anyway:\n  %s", s.Host, s.When(), s.Outcome(), s.ResolveCommand())
+		code = exit.Unknown
+		hint = "find out, and record it (or --not-carried-out), or pass --again to send it anyway:\n  " + s.ResolveCommand()
 	}
-	return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, and %s; to send it a second time, pass --again",
-		s.Host, s.When(), s.Outcome())
+	return exit.With(code, "%w", &exit.SendError{ID: s.ID,
+		Err: fmt.Errorf("not sent: exactly this was sent to %s at %s, and %s; %s", s.Host, s.When(), s.Outcome(), hint)})
 }
 
 // ResolveCommand is the command that records that the send was carried out.

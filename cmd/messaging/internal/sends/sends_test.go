@@ -27,8 +27,8 @@ func newRecord(t *testing.T) *testRecord {
 	return r
 }
 
-var news = Send{Service: "api.example.com", Profile: "production",
-	Shown: Shown{Host: "api.example.com", Operation: "send push broadcast", SHA256: Sum([]byte("news"))}}
+var news = Send{Service: "api.example.com", Account: "1f2e3d4c",
+	Shown: Shown{Profile: "production", Host: "api.example.com", Operation: "send push broadcast", SHA256: Sum([]byte("news"))}}
 
 // withBody returns the send with other bytes.
 func (s Send) withBody(body string) Send {
@@ -54,7 +54,9 @@ func (r *testRecord) isBlocked(send Send) bool {
 	require.NoError(r.t, err)
 	_, refused := r.Begin(r.t.Context(), send, "")
 	if found != nil {
-		assert.Equal(r.t, exit.Usage, exit.CodeOf(refused), "%v", refused)
+		assert.Equal(r.t, found.isOpen(), exit.CodeOf(refused) == exit.Unknown, "%v", refused)
+		assert.Equal(r.t, !found.isOpen(), exit.CodeOf(refused) == exit.AlreadySent, "%v", refused)
+		assert.Equal(r.t, found.ID, exit.ObjectOf(refused).ID)
 	} else {
 		assert.NoError(r.t, refused)
 	}
@@ -89,39 +91,68 @@ func TestASendBlocksTheSameOneByItsDeliveryAndItsAge(t *testing.T) {
 	}
 }
 
-func TestOtherBytesAreAnotherSend(t *testing.T) {
-	r := newRecord(t)
-	r.sent(news, Unknown)
-	for what, change := range map[string]func(*Send){
-		"service":   func(s *Send) { s.Service = "127.0.0.1:8077#2" },
-		"profile":   func(s *Send) { s.Profile = "staging" },
-		"operation": func(s *Send) { s.Operation = "send email broadcast" },
-		"body":      func(s *Send) { s.SHA256 = Sum([]byte("newS")) },
+func TestASendIsTheSameByItsServiceItsBytesAndItsProfileOrItsKey(t *testing.T) {
+	for _, c := range []struct {
+		what    string
+		change  func(*Send)
+		blocked bool
+	}{
+		{"nothing", func(*Send) {}, true},
+		{"service", func(s *Send) { s.Service = "127.0.0.1:8077#2" }, false},
+		{"operation", func(s *Send) { s.Operation = "send email broadcast" }, false},
+		{"body", func(s *Send) { s.SHA256 = Sum([]byte("newS")) }, false},
+		{"key of the profile", func(s *Send) { s.Account = "99999999" }, true},
+		{"profile with the same key", func(s *Send) { s.Profile = "staging" }, true},
+		{"environment with the same key", func(s *Send) { s.Profile = "" }, true},
+		{"environment with another key", func(s *Send) { s.Profile, s.Account = "", "99999999" }, false},
+		{"profile with another key", func(s *Send) { s.Profile, s.Account = "staging", "99999999" }, false},
 	} {
+		r := newRecord(t)
+		r.sent(news, Unknown)
 		other := news
-		change(&other)
-		assert.False(t, r.isBlocked(other), what)
+		c.change(&other)
+		assert.Equal(t, c.blocked, r.isBlocked(other), c.what)
 	}
-	assert.True(t, r.isBlocked(news))
+	r := newRecord(t)
+	environment := news
+	environment.Profile = ""
+	r.sent(environment, Unknown)
+	environment.Account = "99999999"
+	assert.False(t, r.isBlocked(environment), "the environment is no profile")
 }
 
-func TestARepeatSupersedesOnlyTheSendThatTheOperatorSaw(t *testing.T) {
+func TestARepeatIsAllowedOnceAndKeepsTheOutcomeOfTheSendThatTheOperatorSaw(t *testing.T) {
+	for _, delivery := range []Delivery{Unknown, Accepted, ""} {
+		r := newRecord(t)
+		first := r.sent(news, delivery)
+		_, err := r.Begin(t.Context(), news, "another id")
+		assert.Error(t, err)
+		second, err := r.Begin(t.Context(), news, first.ID)
+		require.NoError(t, err)
+		_, err = r.Begin(t.Context(), news, first.ID)
+		assert.Equal(t, exit.Unknown, exit.CodeOf(err), "it was repeated already")
+		list, err := r.List()
+		require.NoError(t, err)
+		require.Len(t, list, 2)
+		assert.Equal(t, delivery, list[0].Delivery)
+		assert.Equal(t, []bool{true, false}, []bool{list[0].Again, list[1].Again})
+		_, err = r.Settle(t.Context(), second.ID, NotSent, false)
+		require.NoError(t, err)
+		assert.False(t, r.isBlocked(news))
+	}
+}
+
+func TestAnOperatorCorrectsAnOperatorAndNotTheProcessThatSent(t *testing.T) {
 	r := newRecord(t)
-	first := r.sent(news, Unknown)
-	_, err := r.Begin(t.Context(), news, "another id")
-	assert.Equal(t, exit.Usage, exit.CodeOf(err))
-	second, err := r.Begin(t.Context(), news, first.ID)
-	require.NoError(t, err)
-	_, err = r.Begin(t.Context(), news, first.ID)
-	assert.Equal(t, exit.Usage, exit.CodeOf(err), "it was repeated already")
-	list, err := r.List()
-	require.NoError(t, err)
-	require.Len(t, list, 2)
-	assert.Equal(t, Superseded, list[0].Delivery)
-	assert.Equal(t, second.ID, list[1].ID)
-	_, err = r.Settle(t.Context(), second.ID, NotSent, false)
-	require.NoError(t, err)
-	assert.False(t, r.isBlocked(news))
+	lost := r.sent(news, Unknown)
+	for _, delivery := range []Delivery{NotSent, Accepted} {
+		_, err := r.Settle(t.Context(), lost.ID, delivery, false)
+		require.NoError(t, err)
+	}
+	assert.True(t, r.isBlocked(news))
+	refused := r.sent(news.withBody("refused"), Rejected)
+	_, err := r.Settle(t.Context(), refused.ID, Accepted, false)
+	assert.Equal(t, exit.Usage, exit.CodeOf(err), "%v", err)
 }
 
 func TestSettledSendsAreForgottenAfter30Days(t *testing.T) {
