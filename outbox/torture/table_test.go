@@ -88,7 +88,8 @@ func (t *table) add(tb testing.TB, columns map[string]string, n int) {
 			values[i] = name
 		}
 	}
-	t.exec(tb, fmt.Sprintf(`INSERT INTO outbox_entry (%s) SELECT %s FROM template, generate_series($1::bigint, $2::bigint) AS n`, strings.Join(names, ", "), strings.Join(values, ", ")), t.added+1, t.added+n)
+	t.exec(tb, fmt.Sprintf(`INSERT INTO outbox_entry (%s) SELECT %s FROM template, generate_series($1::bigint, $2::bigint) AS n`,
+		strings.Join(names, ", "), strings.Join(values, ", ")), t.added+1, t.added+n)
 	t.added += n
 }
 
@@ -123,7 +124,8 @@ func (t *table) update(ctx context.Context, i int) error {
 	return err
 }
 
-const createPlain = `CREATE TABLE plain (id int PRIMARY KEY, state smallint NOT NULL, token bytea, claimed_at timestamptz, body bytea NOT NULL);
+const createPlain = `CREATE TABLE plain (id int PRIMARY KEY, state smallint NOT NULL, token bytea,
+		claimed_at timestamptz, body bytea NOT NULL);
 	CREATE INDEX ON plain (id) WHERE state = 0;
 	INSERT INTO plain SELECT n, 0, NULL, NULL, repeat('x', 200)::bytea FROM generate_series(0, 199999) AS n`
 

@@ -303,7 +303,8 @@ func TestPages(t *testing.T) {
 		"a refused key is explained, and replaced by the right one": {[]string{
 			"as Authorization:Bearer " + testKey + " | GET /v1/events", `post /api/replay {"number":1}`}, shown{
 			"/requests/1": {"the key is in Authorization instead of X-Authorization", "!" + testKey},
-			"/requests/1?tab=again": {repeated, `@curl -g "$MESSAGING_BASE_URL"/v1/events` + " \\\n  " + `-H "X-Authorization: $MESSAGING_API_KEY"</code>`,
+			"/requests/1?tab=again": {repeated,
+				`@curl -g "$MESSAGING_BASE_URL"/v1/events` + " \\\n  " + `-H "X-Authorization: $MESSAGING_API_KEY"</code>`,
 				"!" + testKey},
 			"/api/requests/2": {`"status":200`}}},
 		"a replay repeats a request within the sandbox": {[]string{"fill", `post /api/replay {"number":3}`, `post /api/replay {"number":1}`,
