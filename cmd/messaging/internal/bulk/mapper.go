@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -65,8 +65,9 @@ func (m *Mapper) item(row rows.Row) (item outbox.Item, body [sha256.Size]byte, e
 	for _, field := range row.Fields {
 		if field.Name == m.KeyColumn {
 			item.Key = cmp.Or(string(field.JSON), field.Text)
-			if item.Key == "" || len(item.Key) > 255 || strings.ContainsFunc(item.Key, unicode.IsControl) {
-				return item, body, field.Problem("is the key, which must have 1 to 255 bytes without control characters")
+			if key := item.Key; key == "" || len(key) > 255 || key != strings.TrimSpace(key) || strings.ContainsFunc(key, visible.Hidden) {
+				return item, body, field.Problem(
+					"is the key, which must have 1 to 255 bytes, without spaces around them and without invisible characters")
 			}
 		}
 		if field.Holds == "" || field.IsNull() {

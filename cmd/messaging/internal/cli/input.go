@@ -129,7 +129,7 @@ func textOf(cmd *cobra.Command, value string) (string, error) {
 	if err == nil && visible.IsBlank(string(data)) {
 		err = exit.With(exit.Usage, "%s is empty; nothing was sent", value)
 	}
-	return string(data), err
+	return strings.TrimPrefix(string(data), "\ufeff"), err // which some editors write
 }
 
 // variablesOf reads the JSON object of --variables.
