@@ -121,6 +121,14 @@ func TestABadRowSaysWhereAndWhy(t *testing.T) {
 {"email":"a@example.com", "order": "1"}`, nil, "id")))
 }
 
+func TestATimeNeedsAZoneInAnyForm(t *testing.T) {
+	for at, want := range map[string]string{"2026-11-20 10:00:00+00": "10:00:00Z", "2026-11-20 10:00:00.5+0100": "09:00:00Z",
+		"2026-11-20T10:00:00-01:00": "11:00:00Z", "2026-11-20 10:00:00Z": "10:00:00Z", "2026-11-20 10:00:00": "must be a time with its zone",
+		"2026-11-20": "must be a time with its zone", "2026-11-20 10:00:00 CET": "must be a time with its zone"} {
+		assert.Contains(t, bodies(t, fileOf("a.csv", "email,order,shipped_at\na@example.com,1,"+at+"\n", nil, ""))[0], want)
+	}
+}
+
 func TestAKeyThatLooksLikeAnotherOneIsABadRow(t *testing.T) {
 	for key, bad := range map[string]bool{"A 1": false, "É1": false, " 1": true, "1\u00a0": true, "1\u200b": true, "\ufeff1": true, "1\t": true} {
 		found := bodies(t, fileOf("a.csv", "email,order\na@example.com,"+key+"\n", nil, "order"))
