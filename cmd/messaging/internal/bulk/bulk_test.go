@@ -102,7 +102,7 @@ func TestABadRowSaysWhereAndWhy(t *testing.T) {
 		"line 3, column 17 (order): is required by the event",
 		"line 4, column 19 (shipped_at): must be a time with its zone, such as 2026-12-01T09:00:00Z or 2026-12-01T10:00:00+01:00",
 		"line 5, column 20 (parcels): must be a number, such as 12.50",
-		"line 6, column 1 (id): is the key, which must have 1 to 255 bytes without control characters",
+		"line 6, column 1 (id): is the key, which must have 1 to 255 bytes, without spaces around them and without invisible characters",
 		"line 7, column 3 (email): is required when there is no customer",
 		email + `"order":"1","parcels":2}}`,
 	}, bodies(t, fileOf("a.csv", text, nil, "id")))
@@ -119,6 +119,21 @@ func TestABadRowSaysWhereAndWhy(t *testing.T) {
 	}, bodies(t, fileOf("a.jsonl", `{ "email": 1}
 {"email":"a@example.com", "color": "red"}
 {"email":"a@example.com", "order": "1"}`, nil, "id")))
+}
+
+func TestATimeNeedsAZoneInAnyForm(t *testing.T) {
+	for at, want := range map[string]string{"2026-11-20 10:00:00+00": "10:00:00Z", "2026-11-20 10:00:00.5+0100": "09:00:00Z",
+		"2026-11-20T10:00:00-01:00": "11:00:00Z", "2026-11-20 10:00:00Z": "10:00:00Z", "2026-11-20 10:00:00": "must be a time with its zone",
+		"2026-11-20": "must be a time with its zone", "2026-11-20 10:00:00 CET": "must be a time with its zone"} {
+		assert.Contains(t, bodies(t, fileOf("a.csv", "email,order,shipped_at\na@example.com,1,"+at+"\n", nil, ""))[0], want)
+	}
+}
+
+func TestAKeyThatLooksLikeAnotherOneIsABadRow(t *testing.T) {
+	for key, bad := range map[string]bool{"A 1": false, "É1": false, " 1": true, "1\u00a0": true, "1\u200b": true, "\ufeff1": true, "1\t": true} {
+		found := bodies(t, fileOf("a.csv", "email,order\na@example.com,"+key+"\n", nil, "order"))
+		assert.Equal(t, bad, strings.Contains(found[0], "is the key, which must have"), "%q: %s", key, found)
+	}
 }
 
 func TestAPlanCountsWhatItWouldDo(t *testing.T) {

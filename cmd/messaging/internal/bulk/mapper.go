@@ -10,13 +10,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-	"unicode"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -65,8 +65,9 @@ func (m *Mapper) item(row rows.Row) (item outbox.Item, body [sha256.Size]byte, e
 	for _, field := range row.Fields {
 		if field.Name == m.KeyColumn {
 			item.Key = cmp.Or(string(field.JSON), field.Text)
-			if item.Key == "" || len(item.Key) > 255 || strings.ContainsFunc(item.Key, unicode.IsControl) {
-				return item, body, field.Problem("is the key, which must have 1 to 255 bytes without control characters")
+			if key := item.Key; key == "" || len(key) > 255 || key != strings.TrimSpace(key) || strings.ContainsFunc(key, visible.Hidden) {
+				return item, body, field.Problem(
+					"is the key, which must have 1 to 255 bytes, without spaces around them and without invisible characters")
 			}
 		}
 		if field.Holds == "" || field.IsNull() {
@@ -122,11 +123,7 @@ func valueOf(field rows.Field, kind messaging.ParameterType) (any, error) {
 	case kind != messaging.ParameterTimestamp:
 		return field.Text, nil
 	}
-	at, err := time.Parse(time.RFC3339, field.Text)
-	if err != nil {
-		return nil, errors.New("must be a time with its zone, such as 2026-12-01T09:00:00Z or 2026-12-01T10:00:00+01:00")
-	}
-	return at, nil
+	return words.ParseTime(field.Text)
 }
 
 // problemOf returns the first problem with the arguments, at the field that it is about.

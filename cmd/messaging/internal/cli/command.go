@@ -65,8 +65,15 @@ func (l list) command(s *settings) *cobra.Command {
 // write writes the rows.
 func (l list) write(c call) error {
 	out := c.printer.NewRows(l.table, l.one)
-	return errors.Join(l.rows(c, out.Write), out.Close())
+	err := l.rows(c, out.Write)
+	_, isVerdict := errors.AsType[verdict](err)
+	return errors.Join(err, out.Close(err == nil || isVerdict))
 }
+
+// verdict is an error about rows that are complete.
+type verdict struct{ error }
+
+func (v verdict) Unwrap() error { return v.error }
 
 // each writes the rows of a sequence.
 func each[T any](rows iter.Seq2[T, error], write func(any) error) error {

@@ -140,9 +140,10 @@ func (c *creation) check(call call, write func(any) error) error {
 	}
 	missing, different := definitions.With(compared, definitions.Missing), definitions.With(compared, definitions.Differs)
 	if _, invalid := prepareEvents(missing); err == nil && invalid != nil {
-		return exit.With(exit.Invalid, "an event cannot be created: %w", invalid)
+		return verdict{exit.With(exit.Invalid, "an event cannot be created: %w", invalid)}
 	} else if err == nil && len(missing)+len(different) > 0 {
-		return exit.With(exit.Drift, "the account differs from %s: %d missing, %d different", call.args[0], len(missing), len(different))
+		return verdict{exit.With(exit.Drift, "the account differs from %s: %d missing, %d different", call.args[0], len(missing),
+			len(different))}
 	}
 	return err
 }
@@ -194,7 +195,7 @@ func (c *creation) print() error {
 			return err
 		}
 	}
-	return rows.Close()
+	return rows.Close(true)
 }
 
 // confirmed asks, and creates what is missing.

@@ -72,7 +72,7 @@ func examine(c call, write func(any) error) error {
 		c.examineService(check)
 	}
 	if len(codes) > 0 && unwritten == nil {
-		return exit.With(exit.Worst(codes...), "%s failed", words.Count(len(codes), "check"))
+		return verdict{exit.With(exit.Worst(codes...), "%s failed", words.Count(len(codes), "check"))}
 	}
 	return unwritten
 }

@@ -30,7 +30,7 @@ func newExportOf[T any](s *settings, records export.Records[T]) *cobra.Command {
 		addPerPage(f, &options.PerPage)
 		f.BoolVar(&options.Overwrite, "overwrite", false, "replace the file if it exists")
 		f.BoolVar(&options.SpreadsheetSafe, "spreadsheet-safe", false,
-			"write an apostrophe before a cell of CSV that begins with = + - or @, unless it is a phone number")
+			"write an apostrophe before a cell of CSV that a spreadsheet may run: one that begins with = + - @, a tab or a line break")
 	}
 	const long = `Write all RECORDS to a file. The file extension sets the format: CSV or JSON Lines.
 Members that this version does not know are in JSON Lines alone.

@@ -43,7 +43,8 @@ func checkFlags(cmd *cobra.Command) (err error) {
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()
 		}
-		if len(values) == 0 || slices.ContainsFunc(values, visible.IsBlank) {
+		isTab := flag.Name == "delimiter" && flag.Value.String() == "\t"
+		if len(values) == 0 || slices.ContainsFunc(values, visible.IsBlank) && !isTab {
 			err = exit.With(exit.Usage, "--%s is empty; is a variable not set?", flag.Name)
 		}
 		if name, isFlag := strings.CutPrefix(flag.Value.String(), "--"); isFlag && name != "" && cmd.Flags().Lookup(name) != nil {
@@ -129,7 +130,7 @@ func textOf(cmd *cobra.Command, value string) (string, error) {
 	if err == nil && visible.IsBlank(string(data)) {
 		err = exit.With(exit.Usage, "%s is empty; nothing was sent", value)
 	}
-	return string(data), err
+	return strings.TrimPrefix(string(data), "\ufeff"), err // which some editors write
 }
 
 // variablesOf reads the JSON object of --variables.

@@ -12,8 +12,11 @@ import (
 	mathrand "math/rand/v2"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -111,6 +114,34 @@ func TestAKilledImportAndAKilledRunGoOnAndTriggerNoRowTwice(t *testing.T) {
 	assert.LessOrEqual(t, counts.Accepted, len(triggered))
 	assert.LessOrEqual(t, len(triggered), counts.Accepted+open)
 	t.Logf("%+v, %d triggered", counts, len(triggered))
+}
+
+func TestAClosedTerminalEndsARunAsSIGTERMDoesUnlessItIsIgnored(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no SIGHUP to send")
+	}
+	for line, want := range map[string]string{
+		"exec messaging outbox run --ledger orders.db":                            `"unclear":0`,
+		"trap '' HUP; exec messaging outbox run --ledger orders.db --until-empty": `"accepted":30,`,
+	} {
+		o := operatorOf(t, 300*time.Millisecond)
+		content := "email,order\n"
+		for i := range 30 {
+			content += fmt.Sprintf("c%d@example.com,A-%d\n", i, i)
+		}
+		o.write("orders.csv", content)
+		o.confirmed("outbox", "import", "--ledger", "orders.db", "--from", "orders.csv", "--event", "order shipped")
+		cmd := exec.Command("sh", "-c", line+" --in-flight 8")
+		cmd.Dir, cmd.Env = o.folder, append(os.Environ(), o.env()...)
+		require.NoError(t, cmd.Start())
+		require.Eventually(t, func() bool { return len(o.service.Triggers()) > 0 }, patience, time.Millisecond)
+		require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+		require.NoError(t, cmd.Process.Signal(syscall.SIGHUP), "the shell and the system both send one")
+		require.NoError(t, cmd.Wait(), line)
+		counts := o.must("outbox", "status", "--ledger", "orders.db", "--json")
+		assert.Contains(t, counts, want)
+		assert.Contains(t, counts, `"sending":0`)
+	}
 }
 
 // postgresSchema returns the URL of a new schema on the Postgres server for tests. Without a

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // trigger is what event trigger is about to do.
@@ -118,7 +118,7 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 func readTimes(params messaging.EventTriggerParams) {
 	for _, p := range params.Definition.Parameters {
 		text, isText := params.Values[p.Name].(string)
-		if at, err := time.Parse(time.RFC3339, text); isText && p.Type == messaging.ParameterTimestamp && err == nil {
+		if at, err := words.ParseTime(text); isText && p.Type == messaging.ParameterTimestamp && err == nil {
 			params.Values[p.Name] = at.UTC().Format("2006-01-02T15:04:05Z")
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // whenFlags are the flags that say when a broadcast is sent.
@@ -37,7 +38,7 @@ func (f *whenFlags) schedule() (*messaging.Schedule, error) {
 	if !set.Changed("at") {
 		return nil, nil
 	}
-	if at, err := time.Parse(time.RFC3339, f.at); err == nil {
+	if at, err := words.ParseTime(f.at); err == nil {
 		if set.Changed("timezone") {
 			return nil, exit.With(exit.Usage, "--at %s has its own time zone; leave out --timezone", f.at)
 		}

@@ -67,7 +67,8 @@ func TestExportWritesEveryColumnAsCSV(t *testing.T) {
 }
 
 func TestSpreadsheetSafeCellsAreNotFormulasAndPhoneNumbersStay(t *testing.T) {
-	for cell, want := range map[string]bool{"": false, "a=": false, "=a": true, "-1": true, "@a": true, "+": true,
+	for cell, want := range map[string]bool{"": false, "a=": false, "=a": true, "-1": true, "\t=a": true, "\ra": true,
+		"\na": true, " =a": false, "＝a": true, "＋1": true, "－1": true, "＠a": true, "é": false, "@a": true, "+": true,
 		"+1234": false, "+1": false, "+1234+1": true, "+49 30": true} {
 		assert.Equal(t, want, isFormula([]byte(cell)), "%q", cell)
 	}

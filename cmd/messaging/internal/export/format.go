@@ -118,11 +118,12 @@ func needsQuotes(cell []byte) bool {
 
 var isSpecial = [256]bool{',': true, '"': true, '\r': true, '\n': true}
 
-// isFormula reports whether a spreadsheet may run a cell. A phone number begins with a plus
-// sign as well, but it is the digits after it alone.
+// isFormula reports whether a spreadsheet may run a cell, after what it removes or makes narrow. A phone number begins with
+// a plus sign as well, but it is the digits after it alone.
 func isFormula(cell []byte) bool {
+	first, _ := utf8.DecodeRune(cell)
 	switch {
-	case len(cell) == 0 || strings.IndexByte("=+-@", cell[0]) < 0:
+	case len(cell) == 0 || !strings.ContainsRune("=+-@\t\r\n＝＋－＠", first):
 		return false
 	case cell[0] == '+' && len(cell) > 1:
 		return len(bytes.Trim(cell[1:], "0123456789")) > 0

@@ -33,7 +33,7 @@ func write(t *testing.T, f Flags, width int, one bool, rows ...row) string {
 	for _, r := range rows {
 		require.NoError(t, w.Write(r))
 	}
-	require.NoError(t, w.Close())
+	require.NoError(t, w.Close(true))
 	return out.String()
 }
 

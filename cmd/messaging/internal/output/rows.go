@@ -146,10 +146,10 @@ func TextOf(value json.RawMessage) string {
 	return string(value)
 }
 
-// Close writes what is left, and ends the array of --json. Call it before an error is
-// reported, so that what came before the error can be read.
-func (r *Rows) Close() error {
-	switch isArray := r.p.json && !r.p.ndjson && !r.one; {
+// Close writes what is left. It ends the array of --json only if that is complete, so that no parser takes it for the whole.
+// Call it before an error is reported, so that what came before the error can be read.
+func (r *Rows) Close(complete bool) error {
+	switch isArray := r.p.json && !r.p.ndjson && !r.one && complete; {
 	case r.err != nil:
 	case !r.p.json:
 		r.err = r.flush()

@@ -158,6 +158,13 @@ func (p configProfile) setKey(s *Service, folder string) error {
 		return errors.New("set exactly one of key_command and key_file")
 	case p.KeyFile != "":
 		path := p.KeyFile
+		if inHome, isInHome := strings.CutPrefix(path, "~/"); isInHome {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return fmt.Errorf("key_file: %w", err)
+			}
+			path = filepath.Join(home, inHome)
+		}
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(folder, path)
 		}
@@ -188,9 +195,12 @@ func keyOfCommand(ctx context.Context, argv []string) (string, error) {
 	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var stdout bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, &stdout, os.Stderr
-	if err := command.Run(); ctx.Err() != nil {
+	switch err := command.Run(); {
+	case ctx.Err() != nil:
 		return "", ctx.Err()
-	} else if err != nil {
+	case errors.Is(err, exec.ErrNotFound):
+		return "", exit.With(exit.Denied, "key_command %s: not found in PATH", argv[0])
+	case err != nil:
 		return "", exit.With(exit.Denied, "key_command %s: %w", argv[0], err)
 	}
 	key := strings.TrimSpace(stdout.String())

@@ -214,7 +214,7 @@ func (s *Service) Pin(ctx context.Context) error {
 	return nil
 }
 
-// serviceHost is where every sandbox of this machine serves.
+// serviceHost is the usual address of a sandbox of this machine.
 const serviceHost = "127.0.0.1"
 
 // BuiltIn returns the profile of a sandbox before any sandbox was asked for its port and key.
@@ -238,5 +238,9 @@ func ofSandbox(ctx context.Context) (*Service, error) {
 	}
 	s := BuiltIn()
 	s.StartID, s.key = found.StartID, fixed(found.Key)
-	return s, s.setURL("http://" + net.JoinHostPort(serviceHost, found.Port))
+	host := box.url.Hostname() // a sandbox listens with both ports on one address
+	if net.ParseIP(host) == nil {
+		host = serviceHost
+	}
+	return s, s.setURL("http://" + net.JoinHostPort(host, found.Port))
 }

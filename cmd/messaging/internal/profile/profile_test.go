@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,12 +20,22 @@ import (
 // resolveSandbox resolves the built-in profile with an inspector that responds with body.
 func resolveSandbox(t *testing.T, status int, body string) (*profile.Service, error) {
 	t.Helper()
-	inspector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return resolveSandboxAt(t, listener, status, body)
+}
+
+func resolveSandboxAt(t *testing.T, listener net.Listener, status int, body string) (*profile.Service, error) {
+	t.Helper()
+	inspector := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, "GET /api/access", r.Method+" "+r.URL.String())
 		w.Header().Set("Location", "http://127.0.0.1:1/")
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte(body))
 	}))
+	require.NoError(t, inspector.Listener.Close())
+	inspector.Listener = listener
+	inspector.Start()
 	t.Cleanup(inspector.Close)
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("MESSAGING_SANDBOX_URL", inspector.URL)
@@ -36,6 +47,12 @@ func TestSandboxProfileNamesThisMachineAlone(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "http://127.0.0.1:8077", s.BaseURL)
 	assert.Equal(t, "127.0.0.1:8077#s1", s.Identity())
+	listener, err := net.Listen("tcp", "127.0.0.2:0")
+	if err == nil { // not every system has more than one loopback address
+		s, err = resolveSandboxAt(t, listener, http.StatusOK, `{"api_key":"k-of-the-sandbox","port":"8077","start_id":"s1"}`)
+		require.NoError(t, err)
+		assert.Equal(t, "http://127.0.0.2:8077", s.BaseURL)
+	}
 	assert.Equal(t, profile.Sandbox, s.Kind)
 	for _, port := range []string{"", "0", "65536", "-1", "80@evil.example", "80/x", "evil.example:80"} {
 		_, err := resolveSandbox(t, http.StatusOK, `{"api_key":"k-of-the-sandbox","port":"`+port+`","start_id":"s1"}`)

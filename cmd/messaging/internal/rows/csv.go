@@ -106,6 +106,8 @@ func (s *Source) fill(row *Row, reader *csv.Reader, header []Field, record []str
 		switch {
 		case !utf8.ValidString(text):
 			return field.Problem("is not UTF-8")
+		case i == 0 && strings.HasPrefix(text, byteOrderMark):
+			return field.Problem(markProblem)
 		case field.Name == "" && text != "":
 			return field.Problem("has a value, but its column has no name in the header")
 		case s.isUsed(field):

@@ -98,6 +98,9 @@ func (s *Source) array(r io.Reader) iter.Seq2[Row, error] {
 // parse reads the object in a line. Its fields are in the order of their names, which say where in the line they are.
 func (s *Source) parse(number int, line []byte) (Row, error) {
 	row := Row{Line: number}
+	if bytes.HasPrefix(line, []byte(byteOrderMark)) {
+		return row, &Problem{Line: number, Text: markProblem}
+	}
 	if line[0] != '{' {
 		return row, &Problem{Line: number, Text: "is not a JSON object"}
 	}

@@ -63,6 +63,12 @@ func (r *Reader) Lacks(names ...string) bool {
 // it. Any other error is the last element.
 func (r *Reader) All() iter.Seq2[Row, error] { return r.all }
 
+// byteOrderMark begins the files of some editors, and of spreadsheets.
+const (
+	byteOrderMark = "\ufeff"
+	markProblem   = "begins with a byte order mark (U+FEFF), as where two files were put together"
+)
+
 var errEmpty = errors.New("the file is empty")
 
 // ParseDelimiter returns what separates the values of CSV: one character, "tab", or a comma for "".
@@ -97,7 +103,7 @@ func (s *Source) NewReader(r io.Reader) (*Reader, error) {
 	if err := checkStart(start); err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(start, []byte("\ufeff")) {
+	if bytes.HasPrefix(start, []byte(byteOrderMark)) {
 		_, _ = buffered.Discard(3) // it is buffered
 		start = start[3:]
 	}

@@ -67,6 +67,8 @@ func TestCSVIsReadAsSpreadsheetsWriteItAndProblemsSayWhere(t *testing.T) {
 		"a\xff\n":              {"fatal: line 1: header 1 of 1 is not UTF-8"},
 		"\"a\nb\n": {"fatal: line 2, column 3: a quoted value that begins at line 1 does not end properly; the rows after " +
 			"it cannot be told apart"},
+		"\ufeffa,b\n1,2\n\ufeffa,b": {`2: a="1"@2:1 b="2"@2:3`,
+			"bad: line 3, column 1 (a): begins with a byte order mark (U+FEFF), as where two files were put together"},
 		"a\n\n\n1":                               {`4: a="1"@4:1`},
 		"a\n1\n" + strings.Repeat("x", 2*maxRow): {`2: a="1"@2:1`, "fatal: the row at byte 4 is longer than 16777216 bytes"},
 		"\ufeffemail,note\r\nada@example.com,\"a \"\"b\"\"\r\nc\"\r\nb@example.com,\r\n": {
@@ -92,6 +94,7 @@ func TestJSONLinesKeepTypesAndPositionsAndProblemsSayWhere(t *testing.T) {
 		"{\"a\":\"\xff\"}":      {"bad: line 1: the file is not UTF-8"},
 		`{"a":[{"b":1,"b":2}]}`: {`bad: line 1: "b" is there already`},
 		"\n\n":                  nil,
+		"{}\n\ufeff{}":          {"1:", "bad: line 2: begins with a byte order mark (U+FEFF), as where two files were put together"},
 		`{"a":1,}` + "\n{}":     {invalid(8, "'}' looking for beginning of object key string"), "2:"},
 		"\ufeff" + `{"a":"x", "n": 1.50, "o":{"b": 1}, "z": null}` + "\r\n\r\n" + `{"a":"\u00e9"}`: {
 			`1: a="x"@1:0 n=""1.50@1:0 o=""{"b": 1}@1:0 z=""null@1:0`, `3: a="é"@3:0`},
