@@ -36,7 +36,7 @@ func (flags *filterFlags) names() string {
 func (flags *filterFlags) add(f *pflag.FlagSet) {
 	zoned := []string{time.RFC3339}
 	f.StringVar((*string)(&flags.filter.State), "state", "", "entries in this `state`: "+flags.names())
-	f.StringVar(&flags.filter.Operation, "operation", "", "entries with this `operation`, such as \""+service.TriggerEvent.Name+"\"")
+	f.StringVar(&flags.filter.Operation, "op", "", "entries with this `operation`, such as \""+service.TriggerEvent.Name+"\"")
 	f.TimeVar(&flags.filter.EnqueuedAfter, "enqueued-after", time.Time{}, zoned,
 		"entries that were added after this `time`, such as 2026-12-01T09:00:00Z")
 	f.TimeVar(&flags.filter.EnqueuedBefore, "enqueued-before", time.Time{}, zoned, "entries that were added before this `time`")
@@ -48,10 +48,13 @@ func (flags *filterFlags) check() error {
 	if state := flags.filter.State; state != "" && !slices.Contains(flags.states, state) {
 		return exit.With(exit.Usage, "--state: %q must be %s", state, flags.names())
 	}
-	if name := flags.filter.Operation; name != "" {
-		if op := service.Named(name); op == nil || op.IsRead() {
-			return exit.With(exit.Usage, "%q is not an operation; the operations are %s", name, service.Names(service.Sends()))
-		}
+	return checkOperation(flags.filter.Operation)
+}
+
+// checkOperation returns an error for the name of no operation. "" is all of them.
+func checkOperation(name string) error {
+	if op := service.Named(name); name != "" && (op == nil || op.IsRead()) {
+		return exit.With(exit.Usage, "--op: %q is not an operation; the operations are %s", name, service.Names(service.Sends()))
 	}
 	return nil
 }
