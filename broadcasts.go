@@ -39,7 +39,8 @@ type EmailBroadcastParams struct {
 	// SenderName is a display name, such as "Acme Billing".
 	SenderName string `json:"sender_name"`
 	// Email is the recipient address that the service requires in addition to To. The
-	// service does not document how the two are related.
+	// service does not document how the two are related. For a broadcast to many, use
+	// your own archive address.
 	Email string `json:"email"`
 	// Subject must not be blank.
 	Subject string   `json:"subject"`

@@ -111,11 +111,11 @@
 // 4xx other than 408 and 425; for 429, RFC 6585 suggests as much. The table also assumes
 // that the service never acts on an incomplete request body.
 //
-// Of several attempts, the one that got furthest decides what is reported: accepted, else
-// unknown, else rejected, else not sent. If the context ends while a call waits to retry,
+// With several attempts, a call is accepted if any attempt was, otherwise unknown if any was,
+// otherwise rejected if any was. If the context ends while a call waits to retry,
 // the failure before the wait decides.
 //
-// [WithHTTPClient] says how far the rows about the connection apply to your own transport.
+// For your own transport, see [WithHTTPClient] for which connection rows apply.
 // Which failures are retried may change in a minor version.
 //
 // # Iteration
@@ -157,7 +157,8 @@
 // which uses github.com/hashicorp/go-cleanhttp, does the retries.
 // github.com/google/go-querystring writes the queries of lists. github.com/go-faster/jx, which
 // uses github.com/go-faster/errors, github.com/segmentio/asm and golang.org/x/sys, reads
-// responses token by token.
+// responses token by token. go-retryablehttp and go-cleanhttp have the license MPL-2.0, and the
+// others have MIT, BSD or Apache-2.0.
 //
 // # What the service cannot do
 //
@@ -167,6 +168,9 @@
 // with [Client.Do].
 //
 // # Compatibility
+//
+// This package supports the two latest releases of Go. What is deprecated is kept until the
+// next major version.
 //
 // In a minor version, structs can get fields, and may stop being comparable. So name the
 // fields of a literal, and do not compare structs with ==. Compare filters and audiences with

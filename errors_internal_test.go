@@ -33,8 +33,8 @@ func TestErrorOfEveryStage(t *testing.T) {
 	cause := errors.New("the cause")
 	for stage, want := range errorsOfStages {
 		// No attempt is rejected without a response: the delivery shows where it comes from.
-		outcome := &exchange.Outcome{Stage: stage, Delivery: exchange.DeliveryRejected, Step: exchange.StepRetry, Attempts: 2,
-			Err: cause, Problem: new(wire.ErrorBody)}
+		result := &exchange.Result{Stage: stage, Err: cause, Problem: new(wire.ErrorBody)}
+		outcome := &exchange.Outcome{Result: result, Delivery: exchange.DeliveryRejected, Step: exchange.StepRetry, Attempts: 2}
 		err := newError(service.TriggerEvent, outcome, "https://api.example.com")
 		assert.IsType(t, want.err, err, "stage %d", stage)
 		assert.Equal(t, want.delivery, DeliveryOf(err), "stage %d", stage)

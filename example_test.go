@@ -477,3 +477,114 @@ func ExampleWithKeySource() {
 type unlimited struct{}
 
 func (unlimited) Wait(context.Context) error { return nil }
+
+// progress is what a program stores, in one transaction with what it does with a page. The
+// cursor "" is the beginning as well as the end, so that done is stored too.
+type progress struct {
+	cursor string
+	done   bool
+}
+
+// A walk that goes on after a crash. A page that was read before the crash may come again, so
+// that what you do with it must be harmless twice, or in the transaction with the progress.
+func ExampleCustomersService_Pages() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	for i := range 5 {
+		service.AddCustomers(messaging.Customer{Email: fmt.Sprintf("customer-%d@example.com", i)})
+	}
+	ctx, client := context.Background(), service.Client()
+	var stored progress // in a database
+
+	walk := func(crash bool) {
+		if stored.done {
+			return
+		}
+		params := messaging.CustomerListParams{PerPage: 2, Cursor: stored.cursor}
+		for page, err := range client.Customers.Pages(ctx, params) {
+			if err != nil {
+				fmt.Println(err)
+				return // the next run goes on at the same page
+			}
+			fmt.Println(len(page.Items), "customers")
+			if crash {
+				return
+			}
+			stored = progress{cursor: page.Meta.NextPageCursor, done: !page.Meta.HasNextPage}
+		}
+	}
+	walk(true)
+	walk(false)
+	fmt.Println("done:", stored.done)
+	// Output:
+	// 2 customers
+	// 2 customers
+	// 2 customers
+	// 1 customers
+	// done: true
+}
+
+// A one-time password that nobody waits for any more must not be sent.
+func ExampleWithNotAfter() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	service.AddEvents(messaging.Event{ID: "event-1", Name: "password requested"})
+	service.Fail("", 1, messagingtest.RateLimited(time.Minute)) // too long to wait
+
+	_, err = service.Client().Events.Trigger(context.Background(),
+		messaging.EventTriggerParams{EventID: "event-1", Email: "ada@example.com"},
+		messaging.WithNotAfter(time.Now().Add(10*time.Second)),
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxRetryAfter: 2 * time.Minute}))
+	fmt.Println(err)
+	fmt.Println(messaging.NextStepOf(err))
+	// Output:
+	// trigger event: POST /v1/events/trigger: the time set by WithNotAfter was reached while waiting to retry; the request was refused
+	// fix the request
+}
+
+func ExampleToEach() {
+	push := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.ToEach(
+		messaging.ToCustomers(messaging.CustomerParams{CustomerID: "c-1"}),
+		messaging.ToSegments("vip"))}
+	prepared, err := push.Prepare()
+	if err != nil {
+		log.Fatal(err)
+	}
+	to, err := prepared.Recipients()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(to.CustomerIDs, to.Segments, to.Count)
+	// Output: [c-1] [vip] 1
+}
+
+func ExampleScheduleAt() {
+	at := time.Date(2099, time.March, 1, 9, 0, 0, 0, time.FixedZone("CET", 60*60))
+	fmt.Println(*messaging.ScheduleAt(at))
+
+	// At nine on the clocks of Amsterdam, whatever the offset is on that day:
+	fmt.Println(messaging.Schedule{Date: "2099-07-01 09:00:00", Timezone: "Europe/Amsterdam"})
+	// Output:
+	// {2099-03-01 08:00:00 UTC}
+	// {2099-07-01 09:00:00 Europe/Amsterdam}
+}
+
+// What a guard would refuse is found out before the request is stored.
+func ExampleClient_Check() {
+	client, err := messaging.NewClient("https://api.example.com", "your-api-key", messaging.WithAllowOnly("@acme.test"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	prepared, err := messaging.EventTriggerParams{EventID: "event-1", Email: "ada@example.com"}.Prepare()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(client.Check(context.Background(), prepared))
+	// Output: trigger event: refused by a guard: WithAllowOnly: payload.email is not allowed; nothing was sent
+}

@@ -168,9 +168,9 @@ func (o *observer) AttemptStart(attempt int, header http.Header) context.Context
 }
 
 // AttemptDone calls the AttemptDone hooks, starting with the last one.
-func (o *observer) AttemptDone(done exchange.Attempt) {
-	result := AttemptResult{Attempt: done.Number, StatusCode: done.StatusCode, Delivery: Delivery(done.Delivery),
-		ErrorType: done.Reason, Duration: done.Duration, Wait: done.Wait}
+func (o *observer) AttemptDone(attempt int, did *exchange.Result, wait time.Duration) {
+	result := AttemptResult{Attempt: attempt, StatusCode: did.StatusCode, Delivery: Delivery(did.Delivery),
+		ErrorType: did.Reason(), Duration: did.Duration, Wait: wait}
 	for _, hooks := range slices.Backward(o.hooks) {
 		if hooks.AttemptDone != nil {
 			hooks.AttemptDone(o.attemptContext, o.call, result)

@@ -307,7 +307,8 @@ func WithHeader(key, value string) SharedOption {
 // whose rules have changed. Arguments that the service would misread remain invalid: a
 // filter that selects customers you did not name, a timestamp that the service silently
 // ignores, the zero time as a schedule, a line break or a NUL in a subject or name, white
-// space around the name of an event, and values that do not match their Definition.
+// space around the name of an event or the id of a segment, and values that do not match their
+// Definition.
 func WithoutValidation() SharedOption {
 	return sharedOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutValidation = true })
 }

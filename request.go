@@ -125,8 +125,11 @@ func (c *core) begin(ctx context.Context, op *service.Operation, opts []RequestO
 	r.settings = c.perRequest.with(opts, &r.problems)
 	x, s := &r.exchange, &r.settings
 	x.Config, x.Operation, x.Context = &c.engine, op, ctx
-	x.SetHeaders, x.RepeatableSend, x.WithoutRetries, x.NotAfter = s.setHeaders, s.repeatableSend, s.withoutRetries, s.notAfter
+	x.SetHeaders, x.RepeatableSend, x.NotAfter = s.setHeaders, s.repeatableSend, s.notAfter
 	x.Retry, x.AttemptTimeout = s.retry, s.attemptTimeout
+	if s.withoutRetries {
+		x.Retry.MaxAttempts = 1
+	}
 	if c.hooks != nil {
 		r.observer = newObserver(c.hooks, c.callInfo, op)
 		x.Observer, x.Context = r.observer, r.observer.callStart(ctx)
@@ -221,6 +224,6 @@ func (c *call) errorType() string {
 		}
 		return exchange.DecodeReason(err)
 	default:
-		return c.outcome.Reason
+		return c.outcome.Reason()
 	}
 }

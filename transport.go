@@ -24,9 +24,8 @@ import (
 //	transport.Protocols.SetHTTP2(true)
 //
 // The HTTP2 settings of the transport then detect a silent connection with a ping. With
-// HTTP/2, net/http repeats a read for as long as the server resets its stream. So with a
-// transport that you supply, an attempt that writes more than three copies of a request is
-// ended.
+// HTTP/2, net/http repeats a read for as long as the server resets its stream. So with your own
+// transport, an attempt ends once it has written more than three copies of a request.
 func NewTransport() *http.Transport {
 	t := newBaseTransport()
 	t.MaxIdleConns = 0

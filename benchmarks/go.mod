@@ -11,7 +11,6 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/stripe/stripe-go/v85 v85.0.0
 	gitlab.com/gitlab-org/api/client-go/v2 v2.64.0
-	golang.org/x/sync v0.24.0
 )
 
 require (

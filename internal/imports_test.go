@@ -35,7 +35,7 @@ var allowedImports = map[string][]string{
 	"internal/wire":      nil,
 	"internal/arguments": {"internal/wire"},
 	"internal/exchange":  {"internal/wire", "internal/redact", "internal/service"},
-	"internal/fake":      {"internal/redact", "internal/service"},
+	"internal/fake":      {".", "internal/redact", "internal/service"},
 
 	".":             {"internal/service", "internal/exchange", "internal/wire", "internal/redact", "internal/arguments"},
 	"messagingtest": {".", "internal/fake", "internal/service"},

@@ -82,31 +82,33 @@ type Request struct {
 
 // EmailBroadcasts returns the accepted email broadcasts, in order.
 func (s *Server) EmailBroadcasts() []EmailBroadcast {
-	return effects(s, func(b *fake.EmailBroadcast) EmailBroadcast {
-		to := newAudience(b.AllCustomers, b.Recipients)
-		return EmailBroadcast{At: b.At, Everyone: b.AllCustomers, Customers: to.customers, Segments: to.segments,
-			Params: messaging.EmailBroadcastParams{SenderEmail: b.SenderEmail, SenderName: b.SenderName, Email: b.Email, Subject: b.Subject,
-				CC: slices.Clone(b.CC), BCC: slices.Clone(b.BCC), ReplyTo: slices.Clone(b.ReplyTo), Message: b.Message,
-				TemplateID: b.TemplateID, EmailTemplateID: b.EmailTemplateID, Variables: cloneValues(b.Variables),
-				MessageType: b.MessageType, To: to.audience, Schedule: convert[*messaging.Schedule](b.Schedule)}}
+	return effects(s, func(b fake.EmailBroadcast) EmailBroadcast {
+		p := &b.Params
+		p.CC, p.BCC, p.ReplyTo = slices.Clone(p.CC), slices.Clone(p.BCC), slices.Clone(p.ReplyTo)
+		p.Variables, p.Schedule = cloneValues(p.Variables), clone(p.Schedule)
+		b.Customers, b.Segments = cloneCustomers(b.Customers), slices.Clone(b.Segments)
+		return EmailBroadcast(b)
 	})
 }
 
 // PushBroadcasts returns the accepted push notification broadcasts, in order.
 func (s *Server) PushBroadcasts() []PushBroadcast {
-	return effects(s, func(b *fake.PushBroadcast) PushBroadcast {
-		to := newAudience(b.AllCustomers, b.Recipients)
-		return PushBroadcast{At: b.At, Everyone: b.AllCustomers, Customers: to.customers, Segments: to.segments,
-			Params: messaging.PushBroadcastParams{Subject: b.Subject, Message: b.Message, WhatsAppTemplateID: b.WhatsAppTemplateID,
-				To: to.audience, Schedule: convert[*messaging.Schedule](b.Schedule)}}
+	return effects(s, func(b fake.PushBroadcast) PushBroadcast {
+		b.Params.Schedule = clone(b.Params.Schedule)
+		b.Customers, b.Segments = cloneCustomers(b.Customers), slices.Clone(b.Segments)
+		return PushBroadcast(b)
 	})
 }
 
 // Triggers returns the triggered events, in order.
 func (s *Server) Triggers() []Trigger {
-	return effects(s, func(t *fake.Trigger) Trigger {
-		return Trigger{At: t.At, Skipped: slices.Clone(t.Skipped), Params: messaging.EventTriggerParams{EventID: t.EventID, Email: t.Email,
-			Customer: convert[*messaging.CustomerParams](t.Customer), Values: cloneValues(t.Values)}}
+	return effects(s, func(t fake.Trigger) Trigger {
+		p := &t.Params
+		if p.Customer != nil {
+			p.Customer = &cloneCustomers([]messaging.CustomerParams{*p.Customer})[0]
+		}
+		p.Values, t.Skipped = cloneValues(p.Values), slices.Clone(t.Skipped)
+		return Trigger(t)
 	})
 }
 
@@ -115,8 +117,9 @@ func (s *Server) Triggers() []Trigger {
 func (s *Server) Customers() []Customer {
 	var all []Customer
 	for _, c := range s.service.Customers() {
-		all = append(all, Customer{CustomerParams: convert[messaging.CustomerParams](c.CustomerParams), CreatedAt: c.CreatedAt,
-			UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction, Providers: slices.Clone(c.Providers), Extra: convert[fake.Extra](c.Extra)})
+		c.Devices = slices.Clone(c.Devices)
+		all = append(all, Customer{CustomerParams: c.CustomerParams, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+			LastInteraction: c.LastInteraction, Providers: slices.Clone(c.Providers), Extra: convert[fake.Extra](c.Extra)})
 	}
 	return all
 }
@@ -150,7 +153,7 @@ func (s *Server) Requests() []Request {
 // Extra, which win over a field of the same name.
 func (s *Server) AddCustomers(customers ...messaging.Customer) {
 	for _, c := range customers {
-		s.service.AddCustomers(fake.Customer{CustomerParams: convert[fake.CustomerParams](c.Params()), CreatedAt: c.CreatedAt,
+		s.service.AddCustomers(fake.Customer{CustomerParams: c.Params(), CreatedAt: c.CreatedAt,
 			UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction, Providers: slices.Clone(c.Providers), Extra: convert[fake.Extra](c.Extra)})
 	}
 }
@@ -158,7 +161,7 @@ func (s *Server) AddCustomers(customers ...messaging.Customer) {
 // AddEvents adds event definitions to the list of the service, so that they can be
 // triggered. An event without an id gets a UUID. A zero CreatedAt is set to the current
 // time, unless Extra has a created_at member. The list has the members of Extra, as in
-// [Server.AddCustomers].
+// [Server.AddCustomers], but not those of the Extra of a parameter.
 func (s *Server) AddEvents(events ...messaging.Event) {
 	for _, e := range events {
 		s.service.AddEvents(fake.Event{ID: e.ID, Name: e.Name, Description: e.Description, CreatedAt: e.CreatedAt,
@@ -175,40 +178,32 @@ func (s *Server) AddTransactional(messages ...messaging.TransactionalMessage) {
 	}
 }
 
-// effects returns the effects of one kind.
-func effects[F, T any](s *Server, read func(*F) T) []T {
+// effects returns copies of the effects of one kind.
+func effects[F, T any](s *Server, copied func(F) T) []T {
 	var all []T
 	for _, effect := range s.service.Effects() {
 		if effect, ok := effect.(*F); ok {
-			all = append(all, read(effect))
+			all = append(all, copied(*effect))
 		}
 	}
 	return all
 }
 
-// audience is whom a broadcast was sent to.
-type audience struct {
-	audience  messaging.Audience
-	customers []messaging.CustomerParams
-	segments  []string
+// clone returns a pointer to a copy, nil for nil.
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
 }
 
-func newAudience(everyone bool, recipients []fake.Recipient) (to audience) {
-	var parts []messaging.Audience
-	for _, r := range recipients {
-		if r.Type == "segment" {
-			to.segments = append(to.segments, r.Segments...)
-			parts = append(parts, messaging.ToSegments(r.Segments...))
-			continue
-		}
-		customers := convert[[]messaging.CustomerParams](r.Customers)
-		to.customers = append(to.customers, customers...)
-		parts = append(parts, messaging.ToCustomers(customers...))
+// cloneCustomers returns a deep copy.
+func cloneCustomers(customers []messaging.CustomerParams) []messaging.CustomerParams {
+	customers = slices.Clone(customers)
+	for i := range customers {
+		customers[i].Devices = slices.Clone(customers[i].Devices)
 	}
-	if to.audience = messaging.ToEach(parts...); everyone {
-		to.audience = messaging.AllCustomers()
-	}
-	return to
+	return customers
 }
 
 // cloneValues returns a deep copy. Going by way of JSON would rewrite numbers.

@@ -79,7 +79,7 @@ func (st *storm) effects() map[string]int {
 	for i, e := range st.seen {
 		require.Equal(st.t, i+1, e.Number)
 		if broadcast, ok := e.Effect.(*fake.PushBroadcast); ok {
-			effects[broadcast.Subject]++
+			effects[broadcast.Params.Subject]++
 		}
 	}
 	return effects

@@ -36,9 +36,8 @@
 // All metrics are histograms in seconds. The first one measures attempts, the second one
 // measures calls, and the third one measures the waits before retries.
 //
-// Alert on calls that send and whose messaging_go.delivery is "unknown": they may have
-// gone through although they failed. An unknown delivery is harmless for a read, so
-// restrict the alert to operations that send.
+// Alert on sends whose messaging_go.delivery is "unknown": they may have gone through
+// although they failed. An unknown delivery of a read is harmless.
 //
 // # Other instrumentation
 //

@@ -90,8 +90,9 @@ func entryOf(e ledger.Entry) Entry {
 
 // LogValue returns the entry without Error, which can contain personal data.
 func (e Entry) LogValue() slog.Value {
+	delivery, _ := e.Delivery.MarshalText() // never fails
 	return slog.GroupValue(slog.Int64("id", e.ID), slog.String("key", e.Key), slog.String("operation", e.Operation),
-		slog.String("state", string(e.State)), slog.Int("attempts", e.Attempts), slog.String("delivery", e.Delivery.String()))
+		slog.String("state", string(e.State)), slog.Int("attempts", e.Attempts), slog.String("delivery", string(delivery)))
 }
 
 // Filter selects entries. The zero Filter selects all.

@@ -3,6 +3,7 @@ package outbox
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
@@ -47,7 +48,7 @@ func (o *Outbox[Tx]) addPresences(ctx context.Context, all []Presence, items []I
 	}
 	found, err := o.ledger.Find(ctx, keys)
 	if err != nil {
-		return nil, keyed("look for", keys[0], err)
+		return nil, fmt.Errorf("outbox: look for entries: %w", err)
 	}
 	byKey := make(map[string]ledger.Entry, len(found))
 	for _, e := range found {

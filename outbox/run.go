@@ -128,6 +128,11 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 		p.idle = true
 		return p
 	}
+	return r.claimAmong(ctx, due, limit)
+}
+
+// claimAmong claims up to limit entries of one of the classes that are due.
+func (r *runner[Tx]) claimAmong(ctx context.Context, due []ledger.Due, limit int) (p progress) {
 	patience, cancel := context.WithTimeout(ctx, pausePatience)
 	defer cancel()
 	n := r.limit.Claims(patience, min(limit, r.inFlight))
@@ -148,9 +153,9 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) progress {
 		}
 		return progress{left: true, wait: time.Nanosecond}
 	}
-	p.left = true
+	var err error
 	p.claimed, err = r.claimFrom(ctx, chosen, pass, taken)
-	r.permitted = r.permitted && p.claimed == 0
+	p.left, r.permitted = true, r.permitted && p.claimed == 0
 	switch {
 	case err != nil:
 		r.failed(ctx, theDatabase, r.alarms.claim, err)
@@ -255,8 +260,9 @@ func firstLane(due []ledger.Due) ledger.Lane {
 	return slices.MinFunc(due, func(a, b ledger.Due) int { return cmp.Compare(a.Lane, b.Lane) }).Lane
 }
 
-// admit returns the first entry of the class to claim from: of the first lane, or now and then of another one,
-// that whose turn was longest ago. It leaves out classes whose breakers permit nothing.
+// admit returns the first entry of the class to claim from: of the first lane, or now and then
+// of another one, that whose turn was longest ago. It leaves out classes whose breakers permit
+// nothing.
 func (r *runner[Tx]) admit(due []ledger.Due, n int) (chosen ledger.Due, pass breaker.Pass) {
 	first := firstLane(due)
 	owed := r.favored / (othersShare - 1) // to the other lanes

@@ -113,7 +113,7 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claime
 	defer done()
 	defer c.limit.EndClaims(1)
 	weight := limit.Weigh(len(entry.Body))
-	hangs := time.AfterFunc(time.Until(b.deadline)+hangPatience, func() {
+	watch := newWatch(b.deadline, func() {
 		c.breakers.Hangs(b.pass, time.Now())
 		c.leave(1, errHangs)
 		done()
@@ -121,13 +121,11 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claime
 	outcome := c.attempt(ctx, b, entry)
 	entry.Body = nil
 	c.limit.EndBodies(weight)
-	if hangs.Stop() {
-		if c.breakers.Report(b.pass, outcome.breaker, time.Now()) && !outcome.keeps {
-			outcome.wait = 0 // the entry waits for the breaker instead
-		}
-	} else {
+	if watch.end() {
 		c.breakers.Returns()
 		c.leave(-1, errHangs)
+	} else if c.breakers.Report(b.pass, outcome.breaker, time.Now()) && !outcome.keeps {
+		outcome.wait = 0 // the entry waits for the breaker instead
 	}
 	applied, at, err := c.recorder.Record(ledger.Outcome{ID: entry.ID, Token: b.token, State: outcome.state,
 		Delivery: outcome.delivery, Error: outcome.text, Wait: outcome.wait,
@@ -146,11 +144,6 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claime
 		c.settled(context.WithoutCancel(ctx), entryOf(entry.Entry))
 	}
 }
-
-// hangPatience is how long after its deadline a request counts as one that does not return.
-const hangPatience = time.Second
-
-var errHangs = errors.New("a request does not return, although its context has ended")
 
 // leave counts entries whose outcomes are not recorded, because of err.
 func (c *call[Tx]) leave(n int, err error) {

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log"
 	"os"
 	"time"
@@ -15,7 +16,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = client.Events.Trigger(context.Background(), messaging.EventTriggerParams{
+	response, err := client.Events.Trigger(context.Background(), messaging.EventTriggerParams{
 		EventID: os.Getenv("MESSAGING_EVENT_ID"), // the ID of an event, from Events.Ensure
 		Email:   "ada@example.com",
 		Values:  map[string]any{"order": "A-1001", "shipped_at": time.Now()},
@@ -23,4 +24,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err) // the error message tells you whether the event was triggered
 	}
+	fmt.Println(response.Message)
 }

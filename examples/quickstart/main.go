@@ -43,7 +43,7 @@ func run(ctx context.Context, out io.Writer, getenv func(string) string, send bo
 		return err
 	}
 	t := tour{out: out, client: client, recipients: []messaging.CustomerParams{{Email: email}}}
-	t.printf("Using %v.", client)
+	t.printf("Using %s.", baseURL)
 	if !send {
 		t.printf("Nothing is sent. To send to yourself, add -send -email you@example.com.")
 		return t.read(ctx)

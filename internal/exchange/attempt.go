@@ -12,29 +12,31 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/redact"
 )
 
-// attempt is one attempt at sending a request, and the evidence of what happened to it.
+// attempt is one attempt at sending a request. It collects the evidence of what happens, and
+// writes from it what the attempt did.
 type attempt struct {
+	call *Call
+	keys *redact.Keys // that were sent until now
+	did  Result
+
 	start  time.Time
 	key    [1]string       // the value of a header
 	base   context.Context // of the call, or the one that a hook returned in its place
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	// ownTransport means that the transport is the one that NewClient built.
-	ownTransport bool
-	ownBody      bytes.Reader // the body for that transport
-	body         requestBody  // the body for any other transport
-	trace        httptrace.ClientTrace
-	asked, got   atomic.Int32 // connections that the transport asked for, and got
-	written      atomic.Int32 // copies of the request that net/http has begun to write
-	looping      atomic.Bool
-	responded    bool // the transport returned a response together with an error
+	ownBody bytes.Reader // the body for the transport that NewClient built
+	body    requestBody  // the body for any other transport
+	trace   httptrace.ClientTrace
 
-	// response is what the transport returned. net/http does not get the body of a
-	// redirect, because it closes the body if it cannot parse the Location.
-	response *http.Response
+	asked, got atomic.Int32 // connections that the transport asked for, and got
+	written    atomic.Int32 // copies of the request that net/http has begun to write
+	looping    atomic.Bool
+	responded  bool // the transport returned a response together with an error
 }
 
 // maxWritten is how often net/http may write a request within one attempt. With HTTP/2, it
@@ -42,24 +44,43 @@ type attempt struct {
 const maxWritten = 3
 
 // begin starts the timeout of the attempt and the collection of evidence.
-func (a *attempt) begin(ctx context.Context, limit time.Duration, key string, body []byte, ownTransport bool) {
-	a.start, a.key[0], a.ownTransport = time.Now(), key, ownTransport
-	a.base, a.body.content = ctx, body
-	ctx, a.cancel = context.WithTimeoutCause(ctx, limit, ErrAttemptTimeout)
+func (a *attempt) begin(ctx context.Context, call *Call, keys *redact.Keys, key string) {
+	a.call, a.keys, a.start, a.key[0], a.base = call, keys, time.Now(), key, ctx
+	a.body.content = call.Body
+	if call.NotAfter != (TimeLimit{}) {
+		a.body.notAfter = &call.NotAfter
+	}
+	ctx, a.cancel = context.WithDeadlineCause(ctx, a.start.Add(call.AttemptTimeout.Limit), ErrAttemptTimeout)
 	a.trace.GetConn = func(string) { a.asked.Add(1) }
 	a.trace.GotConn = func(httptrace.GotConnInfo) { a.got.Add(1) }
-	if !ownTransport {
+	if !call.Config.OwnTransport {
 		a.trace.WroteHeaderField = a.countWritten
 	}
 	a.ctx = httptrace.WithClientTrace(ctx, &a.trace)
 }
 
-// duration returns the time since the attempt began, or 0 if it was not begun.
-func (a *attempt) duration() time.Duration {
-	if a == nil {
-		return 0
+var errNoResponse = errors.New("the transport returned neither a response nor an error")
+
+// send gives req to the transport, and reads the response: net/http closes the body of a
+// redirect if it cannot parse the Location.
+func (a *attempt) send(req *http.Request) (*http.Response, error) {
+	if a.call.NotAfter.passed() { // a hook can take long
+		a.did = *late
+		return nil, late.Err
 	}
-	return time.Since(a.start)
+	resp, err := a.call.Config.HTTP.Transport.RoundTrip(a.request(req))
+	switch {
+	case err != nil && resp != nil: // the service received the request
+		a.responded = true
+		closeBody(resp)
+		return nil, err
+	case err != nil:
+		return nil, err
+	case resp == nil:
+		return nil, errNoResponse
+	}
+	a.did = a.read(resp)
+	return resp, nil
 }
 
 // countWritten counts the requests that carry the API key. This leaves out the requests
@@ -74,12 +95,12 @@ func (a *attempt) countWritten(header string, _ []string) {
 // request returns what the attempt sends: req with the key and, unless it is a read, with a
 // body, even an empty one. A body without GetBody keeps net/http from sending the request
 // again.
-func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
+func (a *attempt) request(req *http.Request) *http.Request {
 	req = req.WithContext(a.ctx)
 	req.Header[authorizationHeader] = a.key[:]
 	switch {
-	case isRead:
-	case a.ownTransport && a.body.notAfter == nil:
+	case a.call.Operation.IsRead():
+	case a.call.Config.OwnTransport && a.body.notAfter == nil:
 		// net/http knows this reader, and writes it together with the headers.
 		a.ownBody.Reset(a.body.content)
 		req.Body, req.ContentLength = io.NopCloser(&a.ownBody), a.ownBody.Size()
@@ -104,12 +125,12 @@ func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
 // the body is locked first, and then it is checked whether any of it was read. Nothing is
 // proved if the transport has tried to read the body, has reported that it wrote the headers,
 // or has also returned a response, or if the request has no body.
-func (a *attempt) provedNotSent(needsBody bool) bool {
+func (a *attempt) provedNotSent() bool {
 	unread := a.body.lock()
-	if a.body.isCutOff() && needsBody && !a.responded {
+	if a.body.isCutOff() && !a.call.Operation.Custom && !a.responded {
 		return true
 	}
-	if a.ownTransport {
+	if a.call.Config.OwnTransport {
 		return a.foundNoConnection()
 	}
 	return unread && a.written.Load() == 0 && !a.responded
@@ -118,6 +139,18 @@ func (a *attempt) provedNotSent(needsBody bool) bool {
 // foundNoConnection reports whether the transport asked for a connection and got none, as
 // far as it reports to httptrace.
 func (a *attempt) foundNoConnection() bool { return a.asked.Load() > 0 && a.got.Load() == 0 }
+
+// end ends the attempt, and returns what it did. If there is no response, err is why.
+func (a *attempt) end(err error) *Result {
+	if a.did.Stage == None {
+		provedNotSent := a.provedNotSent()
+		a.did = a.broken(err)
+		a.did.Delivery, a.did.failure = classifyCause(a.did.Err, provedNotSent, a.did.noConnection, a.did.connected)
+	}
+	a.did.Duration = time.Since(a.start)
+	a.stop()
+	return &a.did
+}
 
 // stop stops anything that is still running in the attempt.
 func (a *attempt) stop() {

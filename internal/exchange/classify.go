@@ -2,137 +2,133 @@ package exchange
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// classify returns the outcome of the current attempt.
-func (x *Exchange) classify(err error) Outcome {
-	switch {
-	case x.obstacle != nil:
-		return x.without(x.obstacle)
-	case x.attempt.response == nil:
-		return x.classifyFailure(err)
-	}
-	resp := x.attempt.response
+// read returns the result of an attempt that got a response.
+func (a *attempt) read(resp *http.Response) Result {
 	if resp.Body == nil { // the caller's own transport may leave it out
 		resp.Body = http.NoBody
 	}
 	defer closeBody(resp)
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
-		return x.classifySuccess(resp)
+		return a.readSuccess(resp)
 	}
 	r := wire.NewReader()
 	defer r.Free()
 	if resp.StatusCode >= 200 { // below 200, the body is the connection
 		// An incomplete body is kept. A key that crosses the limit must be read to its end.
-		_, _ = r.Fetch(resp, int64(x.keys.Window(wire.MaxErrorBody)))
+		_, _ = r.Fetch(resp, int64(a.keys.Window(wire.MaxErrorBody)))
 	}
-	outcome := x.rejected(resp, r.Body())
-	outcome.Delivery, outcome.failure = classifyStatus(resp.StatusCode, outcome.Problem.Form, x.Operation)
-	if resp.StatusCode == http.StatusNotFound && strings.HasSuffix(x.Config.BaseURL, "/v1") { // which the path already has
-		outcome.failure = badSetup
+	did := a.rejected(resp, r.Body())
+	did.Delivery, did.failure = classifyStatus(resp.StatusCode, did.Problem.Form, a.call.Operation)
+	if resp.StatusCode == http.StatusNotFound && strings.HasSuffix(a.call.Config.BaseURL, "/v1") { // which the path already has
+		did.failure = badSetup
 	}
-	return outcome
+	return did
 }
 
-// classifyFailure classifies an attempt that got no response.
-func (x *Exchange) classifyFailure(err error) Outcome {
-	proved, noConnection := x.attempt.provedNotSent(!x.Operation.Custom), x.attempt.foundNoConnection()
-	cause := x.cause(err)
-	delivery, failure := classifyCause(cause, proved, noConnection, x.attempt.got.Load() > 0)
-	switch cause {
-	case errLooping:
-		failure = cutShort
-	case ErrNotAfter:
-		failure = badRequest
-	}
-	return Outcome{Stage: NoResponse, Err: cause, Delivery: delivery, failure: failure}
-}
-
-// classifySuccess reads a 2xx response, which is a success only if its body says so.
-func (x *Exchange) classifySuccess(resp *http.Response) Outcome {
-	if x.Operation.Method == http.MethodHead {
-		return x.succeeded(resp, wire.Envelope{})
+// readSuccess reads a 2xx response, which is a success only if its body says so.
+func (a *attempt) readSuccess(resp *http.Response) Result {
+	if a.call.Operation.Method == http.MethodHead {
+		return a.succeeded(resp, wire.Envelope{})
 	}
 	r := wire.NewReader()
 	defer r.Free()
-	switch tooLarge, err := r.Fetch(resp, x.Config.MaxResponseBytes); {
+	switch tooLarge, err := r.Fetch(resp, a.call.Config.MaxResponseBytes); {
 	case err != nil: // the response was cut short
-		return Outcome{Stage: NoResponse, Err: x.cause(err), Delivery: DeliveryUnknown, StatusCode: resp.StatusCode, failure: cutShort}
+		did := a.broken(err)
+		did.StatusCode, did.Delivery, did.failure = resp.StatusCode, DeliveryUnknown, cutShort
+		return did
 	case tooLarge:
-		err := wire.TooLarge("bytes (see WithMaxResponseBytes)", x.Config.MaxResponseBytes)
-		return x.unreadable(resp, r.Body(), wire.At(wire.WholeResponse, err), DeliveryUnknown)
+		err := wire.TooLarge("bytes (see WithMaxResponseBytes)", a.call.Config.MaxResponseBytes)
+		return a.unreadable(resp, r.Body(), wire.At(wire.WholeResponse, err), DeliveryUnknown)
 	}
 	body := r.Body()
-	envelope, err := r.Envelope(body, x.Rows)
+	envelope, err := r.Envelope(body, a.call.Rows)
 	switch {
 	case err != nil:
-		return x.unreadable(resp, body, err, DeliveryUnknown)
+		return a.unreadable(resp, body, err, DeliveryUnknown)
 	case !envelope.Success:
-		return x.rejected(resp, body)
-	case x.Operation.FalseRejects && string(envelope.Data) == "false":
-		outcome := x.rejected(resp, body)
-		outcome.DataFalse = true
-		return outcome
+		return a.rejected(resp, body)
+	case a.call.Operation.FalseRejects && string(envelope.Data) == "false":
+		did := a.rejected(resp, body)
+		did.DataFalse = true
+		return did
 	case envelope.DataErr != nil:
-		return x.unreadable(resp, body, envelope.DataErr, DeliveryAccepted)
+		return a.unreadable(resp, body, envelope.DataErr, DeliveryAccepted)
 	}
-	if x.Accept != nil {
+	if a.call.Accept != nil {
 		err := wire.ErrMissing
 		if envelope.Data != nil {
-			err = x.Accept(envelope.Data)
+			err = a.call.Accept(envelope.Data)
 		}
 		if err != nil {
-			return x.unreadable(resp, body, wire.At("data", err), DeliveryAccepted)
+			return a.unreadable(resp, body, wire.At("data", err), DeliveryAccepted)
 		}
 	}
-	return x.succeeded(resp, envelope)
+	return a.succeeded(resp, envelope)
 }
 
-func (x *Exchange) succeeded(resp *http.Response, envelope wire.Envelope) Outcome {
-	return Outcome{Stage: Succeeded, Delivery: DeliveryAccepted, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
+func (a *attempt) succeeded(resp *http.Response, envelope wire.Envelope) Result {
+	return Result{Stage: Succeeded, Delivery: DeliveryAccepted, StatusCode: resp.StatusCode, Header: a.keys.Header(resp.Header),
 		Message: envelope.Message, Data: envelope.Data, Meta: envelope.Meta}
 }
 
-func (x *Exchange) unreadable(resp *http.Response, body []byte, err error, delivery Delivery) Outcome {
-	if x.keys.AreIn(err.Error()) {
-		err = x.keys.Foreign(err)
+func (a *attempt) unreadable(resp *http.Response, body []byte, err error, delivery Delivery) Result {
+	if a.keys.AreIn(err.Error()) {
+		err = a.keys.Foreign(err)
 	}
-	return Outcome{Stage: Unreadable, Delivery: delivery, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
-		Body: x.keys.Body(body, wire.MaxErrorBody), Err: err, failure: unexpected}
+	return Result{Stage: Unreadable, Delivery: delivery, StatusCode: resp.StatusCode, Header: a.keys.Header(resp.Header),
+		Body: a.keys.Body(body, wire.MaxErrorBody), Err: err, failure: unexpected}
 }
 
-// rejected returns the outcome of a response that says that the request was refused.
-func (x *Exchange) rejected(resp *http.Response, body []byte) Outcome {
-	body = x.keys.Body(body, wire.MaxErrorBody)
+// rejected returns the result of a response that says that the request was refused.
+func (a *attempt) rejected(resp *http.Response, body []byte) Result {
+	body = a.keys.Body(body, wire.MaxErrorBody)
 	problem := wire.ReadErrorBody(body)
-	problem.Rewrite(x.keys.Text)
+	problem.Rewrite(a.keys.Text)
 	retryAfter, asked := parseRetryAfter(resp.Header, time.Now())
-	return Outcome{Stage: Rejected, Delivery: DeliveryRejected, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
+	return Result{Stage: Rejected, Delivery: DeliveryRejected, StatusCode: resp.StatusCode, Header: a.keys.Header(resp.Header),
 		Body: body, Problem: &problem, RetryAfter: retryAfter, asksToWait: asked, failure: badRequest}
 }
 
-var errLooping = errors.New("net/http keeps repeating the request")
+func closeBody(resp *http.Response) {
+	if resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+}
+
+// broken returns the result of an attempt that got no complete response.
+func (a *attempt) broken(err error) Result {
+	return Result{Stage: NoResponse, Err: a.cause(err), noConnection: a.foundNoConnection(), connected: a.got.Load() > 0}
+}
 
 // cause returns why an attempt got no response, with a text that is safe to show. It checks
 // each context once, so that a context that ends in the meantime changes nothing.
-func (x *Exchange) cause(err error) error {
+func (a *attempt) cause(err error) error {
 	switch {
-	case x.attempt.body.isCutOff():
+	case a.body.isCutOff():
 		return ErrNotAfter
-	case x.attempt.looping.Load():
+	case a.looping.Load():
 		return errLooping
-	case x.attempt.base.Err() != nil:
-		return contextError(x.attempt.base)
-	case context.Cause(x.attempt.ctx) == ErrAttemptTimeout:
-		return &timedOut{x.AttemptTimeout}
+	case a.base.Err() != nil:
+		return contextError(a.base)
+	case context.Cause(a.ctx) == ErrAttemptTimeout:
+		return &timedOut{a.call.AttemptTimeout}
 	default:
-		return x.keys.Foreign(err)
+		return a.keys.Foreign(err)
 	}
 }
 
@@ -142,4 +138,106 @@ func contextError(ctx context.Context) error {
 		return context.DeadlineExceeded
 	}
 	return context.Canceled
+}
+
+// classifyStatus returns what a response with a status other than 2xx means: what happened
+// to the request, and the kind of failure. A 429 is taken to mean that the service did
+// nothing, as RFC 6585 suggests. A gateway can send a 408 and most 5xx after the service has
+// acted, so they prove nothing.
+func classifyStatus(status int, body wire.Form, op *service.Operation) (Delivery, failure) {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return DeliveryRejected, temporary
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+		return DeliveryUnknown, lost
+	case status >= 400 && status <= 499:
+		return DeliveryRejected, classifyRefusal(status, body, op)
+	case status == http.StatusNotImplemented, status == http.StatusHTTPVersionNotSupported:
+		return DeliveryRejected, badSetup
+	case status == 500, status == 502, status == 503, status == 504, status >= 520 && status <= 599:
+		return DeliveryUnknown, lost
+	default:
+		return DeliveryUnknown, unexpected
+	}
+}
+
+// classifyRefusal returns whether a 4xx is about the request or about the setup. A status
+// that a gateway can send as well is about the request only if the service sent it.
+func classifyRefusal(status int, body wire.Form, op *service.Operation) failure {
+	switch status {
+	case 401, 402, 403, 405, 406, 407, 410, 421, 423, 426, 428, 431, 451, 499:
+		return badSetup
+	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong:
+		return badRequest
+	case http.StatusUnprocessableEntity: // its body is not documented
+		if body == wire.JSON {
+			return badRequest
+		}
+	case http.StatusNotFound:
+		if !op.Custom && !op.NamesRecords() { // so the path does not exist
+			return badSetup
+		}
+	}
+	if body == wire.FromService {
+		return badRequest
+	}
+	return badSetup
+}
+
+var errLooping = errors.New("net/http keeps repeating the request")
+
+// classifyCause returns the same for an attempt that got no response. No kind of error
+// proves that nothing was sent; see [attempt.provedNotSent]. But its kind shows whether the
+// next attempt may succeed. If there was no connection, an error that is not known to be
+// transient is not retried: in all known cases, such as a bad certificate, it is permanent.
+func classifyCause(err error, provedNotSent, noConnection, connected bool) (Delivery, failure) {
+	delivery := DeliveryUnknown
+	if provedNotSent {
+		delivery = DeliveryNotSent
+	}
+	switch transient := isTransient(err); {
+	case err == errLooping:
+		return delivery, cutShort
+	case err == ErrNotAfter:
+		return delivery, badRequest
+	case provedNotSent && transient:
+		return delivery, temporary
+	case !transient && (noConnection || !connected && isPermanent(err)):
+		return delivery, badSetup
+	case provedNotSent:
+		return delivery, unrecognized
+	default:
+		return delivery, lost
+	}
+}
+
+// isTransient reports whether a failure is known to be temporary. A proxy that rejects a
+// connection, for example, is not.
+func isTransient(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the caller's own
+		return true
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return !dns.IsNotFound
+	}
+	var network net.Error
+	var number syscall.Errno
+	return errors.As(err, &network) && network.Timeout() || errors.As(err, &number) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		strings.Contains(err.Error(), "server closed idle connection") // as net/http says, before it has written a request
+}
+
+// isPermanent reports whether a failure without a connection is known to be permanent.
+func isPermanent(err error) bool {
+	var dns *net.DNSError
+	return errors.As(err, &dns) && dns.IsNotFound || isBadCertificate(err) || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+func isBadCertificate(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid)
 }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"time"
@@ -33,12 +35,8 @@ type Config struct {
 	MaxResponseBytes int64
 }
 
-// Exchange is one call. go-retryablehttp drives it: RoundTrip makes an attempt, and
-// checkRetry classifies the attempt and decides whether to make another.
-//
-// Set the exported fields, defer [Exchange.End], and call [Exchange.Send] once. All
-// state of the exchange is in this struct, so that it takes one allocation.
-type Exchange struct {
+// Call is what is asked of the service. It does not change while it is made.
+type Call struct {
 	Config    *Config
 	Operation *service.Operation
 	Query     string
@@ -50,24 +48,29 @@ type Exchange struct {
 	SetHeaders     func(http.Header) // nil for no further headers
 	RepeatableSend bool              // an unknown delivery may be retried
 	Retry          RetryPolicy
-	WithoutRetries bool
 	AttemptTimeout AttemptTimeout
 	NotAfter       TimeLimit
 	Observer       Observer // nil for none
 	// Context is the caller's, or the one that a hook returned in its place.
 	Context context.Context
+}
 
-	outcome  Outcome // of the last attempt
-	delivery Delivery
-	attempts int  // that were begun
-	waiting  bool // between two attempts
+// Exchange makes one call. go-retryablehttp is its loop: RoundTrip makes an attempt, which
+// writes what it did into a [Result], and checkRetry does what Call.decide decides from that.
+//
+// Set the Call, defer [Exchange.End], and call [Exchange.Send] once. All state of the exchange
+// is in this struct, so that it takes one allocation.
+type Exchange struct {
+	Call
 
-	keys     redact.Keys // that were sent
-	attempt  *attempt    // the current one
-	obstacle *obstacle   // why there is no current attempt
-	first    attempt     // not allocated separately, since most calls make only one
-	nextKey  string      // for the retry of a 401, or ""
-	rotated  bool        // a 401 was retried
+	outcome Outcome     // of the attempts so far; its Attempts count the current one
+	waiting bool        // for the next attempt
+	keys    redact.Keys // that were sent
+	attempt *attempt    // the current one
+	refusal *Result     // why there is no current attempt
+	first   attempt     // not allocated separately, since most calls make only one
+	nextKey string      // for the retry of a 401, or ""
+	rotated bool        // the key source was asked for one
 
 	// These fields are shared by all attempts. Each attempt adds its own key and body.
 	request retryablehttp.Request
@@ -78,27 +81,26 @@ type Exchange struct {
 
 // Send makes the call. The outcome belongs to x.
 func (x *Exchange) Send() *Outcome {
-	x.delivery = DeliveryNotSent
+	x.outcome.Delivery = DeliveryNotSent
 	if err := x.prepare(); err != nil {
-		x.outcome = Outcome{Stage: NoResponse, Err: redact.WithoutURL(err), Reason: ReasonOther, failure: badRequest}
-		return x.describe(&x.outcome)
+		x.outcome = x.conclude(&x.outcome, refuse(redact.WithoutURL(err), badRequest, ReasonOther))
+		return &x.outcome
 	}
 	x.http = http.Client{Transport: x, CheckRedirect: x.Config.HTTP.CheckRedirect, Jar: x.Config.HTTP.Jar}
 	x.retry = retryablehttp.Client{
 		HTTPClient: &x.http,
-		RetryMax:   x.maxAttempts() - 1,
+		RetryMax:   math.MaxInt, // checkRetry knows when to end
 		CheckRetry: x.checkRetry,
-		// The wait is the one that checkRetry decided on.
+		// The wait is the one that was decided on.
 		Backoff:      func(decided, _ time.Duration, _ int, _ *http.Response) time.Duration { return decided },
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 	// checkRetry has already recorded the outcome, and closed the body.
 	_, _ = x.retry.Do(&x.request)
 	if x.waiting {
-		err := contextError(x.Context)
-		x.outcome = x.without(&obstacle{err, x.outcome.failure, ContextReason(err)})
+		x.outcome = x.conclude(&x.outcome, x.ended())
 	}
-	return x.describe(&x.outcome)
+	return &x.outcome
 }
 
 // End ends the last attempt. It must be deferred, since the caller's own transport can
@@ -108,41 +110,18 @@ func (x *Exchange) End() {
 		return
 	}
 	x.attempt.stop()
-	x.delivery = x.delivery.after(DeliveryUnknown)
-	x.outcome = Outcome{Delivery: DeliveryUnknown, Reason: ReasonOther}
-	x.observe()
+	did := &Result{Duration: time.Since(x.attempt.start)}
+	x.outcome = x.conclude(&x.outcome, did)
+	x.observe(did, 0)
 }
 
 // Progress returns the number of attempts that were begun, and what is known about the
 // delivery if Send did not return.
 func (x *Exchange) Progress() (attempts int, delivery Delivery) {
-	if x.attempts == 0 {
+	if x.outcome.Attempts == 0 {
 		return 0, DeliveryNotSent
 	}
-	return x.attempts, x.delivery
-}
-
-// describe adds what is known about the whole call to an outcome.
-func (x *Exchange) describe(o *Outcome) *Outcome {
-	o.Attempts, o.Delivery, o.Step = x.attempts, x.delivery, stepAfterCall(o.failure, x.Operation.IsRead(), x.RepeatableSend, x.delivery)
-	return o
-}
-
-// without returns the outcome of a call that an obstacle ended before its next attempt.
-func (x *Exchange) without(o *obstacle) Outcome {
-	outcome := Outcome{Stage: NoResponse, Err: o.err, Delivery: DeliveryNotSent, Reason: o.reason, failure: o.failure}
-	if x.outcome.Stage != None { // the last attempt failed
-		before := x.outcome
-		outcome.Earlier = x.describe(&before)
-	}
-	return outcome
-}
-
-func (x *Exchange) maxAttempts() int {
-	if x.WithoutRetries {
-		return 1
-	}
-	return x.Retry.MaxAttempts
+	return x.outcome.Attempts, x.outcome.Delivery
 }
 
 // contentJSON is a header value that all requests share, so nothing may change it.
@@ -178,71 +157,36 @@ func (x *Exchange) prepare() error {
 // RoundTrip makes one attempt. Because x is the transport, go-retryablehttp does not find
 // the CloseIdleConnections method of the real one, which it would call after every failure.
 func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
-	x.waiting = false
 	var key string
-	if key, x.obstacle = x.admit(); x.obstacle != nil {
-		return nil, x.obstacle.err
+	if key, x.refusal = x.admit(); x.refusal != nil {
+		return nil, x.refusal.Err
 	}
-	a := x.begin(req, key)
-	if x.NotAfter.passed() { // a hook can take long
-		x.obstacle = errLate
-		return nil, errLate.err
-	}
-	resp, err := x.Config.HTTP.Transport.RoundTrip(a.request(req, x.Operation.IsRead()))
-	switch {
-	case err != nil && resp != nil: // the service received the request
-		a.responded = true
-		closeBody(resp)
-		return nil, err
-	case err != nil:
-		return nil, err
-	case resp == nil:
-		return nil, errNoResponse
-	}
-	a.response = resp
-	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
-		shown := *resp
-		shown.Body = http.NoBody
-		return &shown, nil
-	}
-	return resp, nil
+	return x.begin(req.Header, key).send(req)
 }
 
-// begin begins an attempt that sends req with the key.
-func (x *Exchange) begin(req *http.Request, key string) *attempt {
+// begin begins an attempt with the key.
+func (x *Exchange) begin(header http.Header, key string) *attempt {
 	x.keys.Use(key)
-	x.attempts++
+	x.outcome.Attempts++
 	ctx := x.Context
 	if x.Observer != nil {
-		ctx = x.Observer.AttemptStart(x.attempts, req.Header)
+		ctx = x.Observer.AttemptStart(x.outcome.Attempts, header)
 	}
 	x.attempt = &x.first
-	if x.attempts > 1 { // net/http may still be using the first
+	if x.outcome.Attempts > 1 { // net/http may still be using the first
 		x.attempt = new(attempt)
 	}
-	if x.NotAfter != (TimeLimit{}) {
-		x.attempt.body.notAfter = &x.NotAfter
-	}
-	x.attempt.begin(ctx, x.AttemptTimeout.Limit, key, x.Body, x.Config.OwnTransport)
+	x.attempt.begin(ctx, &x.Call, &x.keys, key)
 	return x.attempt
 }
 
-var errNoResponse = errors.New("the transport returned neither a response nor an error")
-
-// obstacle is why the transport is not given a request.
-type obstacle struct {
-	err     error
-	failure failure
-	reason  string
-}
-
 // admit waits until an attempt may begin, and returns its key.
-func (x *Exchange) admit() (string, *obstacle) {
+func (x *Exchange) admit() (string, *Result) {
 	if x.Context.Err() != nil {
 		return "", x.ended()
 	}
 	if x.NotAfter.passed() {
-		return "", errLate
+		return "", late
 	}
 	if x.Config.Limiter != nil {
 		if err := x.Config.Limiter.Wait(x.Context); err != nil {
@@ -256,91 +200,83 @@ func (x *Exchange) admit() (string, *obstacle) {
 			return "", x.failedBy("key source", ReasonKeySource, err)
 		}
 		if problem := KeyProblem(key); problem != "" {
-			return "", &obstacle{errors.New("API key " + problem), badSetup, ReasonKeySource}
+			return "", refuse(errors.New("API key "+problem), badSetup, ReasonKeySource)
 		}
 	}
 	if x.Context.Err() != nil { // in the meantime
 		return "", x.ended()
 	}
 	if x.NotAfter.passed() {
-		return "", errLate
+		return "", late
 	}
 	return key, nil
 }
 
-// errLate is the obstacle for a request whose time limit has passed.
-var errLate = &obstacle{ErrNotAfter, badRequest, ReasonNotAfter}
+// refuse returns the result if the transport is not given the request.
+func refuse(err error, failure failure, reason string) *Result {
+	return &Result{Stage: NoResponse, Delivery: DeliveryNotSent, Err: err, failure: failure, refused: true, reason: reason}
+}
 
-// ended returns the obstacle for a context that is done.
-func (x *Exchange) ended() *obstacle { return &obstacle{contextError(x.Context), temporary, ""} }
+// late refuses a request whose time limit has passed.
+var late = refuse(ErrNotAfter, badRequest, ReasonNotAfter)
 
-func (x *Exchange) failedBy(function, reason string, err error) *obstacle {
+// ended refuses a request whose context is done.
+func (c *Call) ended() *Result { return refuse(contextError(c.Context), temporary, "") }
+
+func (x *Exchange) failedBy(function, reason string, err error) *Result {
 	if x.Context.Err() != nil {
 		return x.ended()
 	}
-	return &obstacle{fmt.Errorf("%s: %w", function, x.keys.Foreign(err)), temporary, reason}
+	return refuse(fmt.Errorf("%s: %w", function, x.keys.Foreign(err)), temporary, reason)
 }
 
-// checkRetry classifies an attempt: it reads the response, records what happened to the
-// request, and decides whether to retry.
+// checkRetry ends the current attempt, and decides whether there is another.
 func (x *Exchange) checkRetry(_ context.Context, _ *http.Response, err error) (bool, error) {
-	if x.attempt == nil && x.obstacle == nil { // net/http found the request to be invalid
-		x.obstacle = &obstacle{x.keys.Foreign(err), badRequest, ReasonOther}
-	}
-	x.outcome = x.classify(err)
-	if x.Config.Logger != nil || x.Observer != nil {
-		x.outcome.Reason = x.reason()
-	}
-	x.delivery = x.delivery.after(x.outcome.Delivery)
-	if x.attempt != nil {
-		x.attempt.stop() // before the logger, which may take long
-	}
-	x.log()
-	late := x.decide()
-	x.observe()
+	did := x.refusal
 	switch {
-	case late:
-		x.outcome = x.without(errLate)
-	case x.waiting: // an earlier attempt may still be writing its header, and a cookie jar may have changed it
+	case x.attempt != nil:
+		did = x.attempt.end(err)
+	case did == nil: // net/http found the request to be invalid
+		did = refuse(x.keys.Foreign(err), badRequest, ReasonOther)
+	}
+	x.log(did)
+	var s situation
+	if did.failed() { // after a success, there is nothing to decide
+		x.nextKey = x.otherKey(did)
+		s = x.situation()
+	}
+	d := x.decide(&x.outcome, did, s)
+	x.outcome, x.waiting, x.retry.RetryWaitMin = d.Outcome, d.again, d.wait
+	x.observe(did, d.wait)
+	if x.waiting { // an earlier attempt may still be writing its header, and a cookie jar may have changed it
 		x.request.Header = x.header.Clone()
 	}
 	return x.waiting, nil
 }
 
-// decide sets whether there is another attempt, and the wait before it. It reports whether
-// there is none because it would begin after NotAfter.
-func (x *Exchange) decide() (late bool) {
-	if !x.outcome.failed() || x.obstacle != nil || x.attempts >= x.maxAttempts() {
-		return false
+// situation returns what the next decision depends on.
+func (x *Exchange) situation() situation {
+	s := situation{now: time.Now(), left: math.MaxInt64, otherKey: x.nextKey != "", random: rand.Float64()}
+	if deadline, bounded := x.Context.Deadline(); bounded {
+		s.left = deadline.Sub(s.now)
 	}
-	switch {
-	case stepAfterAttempt(x.outcome.failure, x.Operation.IsRead(), x.RepeatableSend) == StepRetry:
-		x.retry.RetryWaitMin, x.waiting = x.Retry.pause(x.Context, x.attempts, &x.outcome)
-	case x.outcome.StatusCode == http.StatusUnauthorized:
-		x.retry.RetryWaitMin, x.waiting = 0, x.findsAnotherKey()
+	if x.Context.Err() != nil {
+		s.left = 0
 	}
-	late = x.waiting && x.NotAfter.passedAfter(x.retry.RetryWaitMin)
-	x.waiting = x.waiting && !late
-	return late
+	return s
 }
 
-// findsAnotherKey reports whether the key source returns another key than the one that was
-// refused. The next attempt uses it. A call looks for one only once.
-func (x *Exchange) findsAnotherKey() bool {
-	if !x.Config.KeyRotates || x.rotated || x.Context.Err() != nil {
-		return false
+// otherKey returns a key for the retry of a 401: another one than the one that was refused, if
+// the key source has it. A call looks for one only once.
+func (x *Exchange) otherKey(did *Result) string {
+	if did.StatusCode != http.StatusUnauthorized || x.outcome.Attempts >= x.Retry.MaxAttempts ||
+		!x.Config.KeyRotates || x.rotated || x.Context.Err() != nil {
+		return ""
 	}
 	x.rotated = true
 	key, err := x.Config.Key(x.Context)
 	if err != nil || KeyProblem(key) != "" || key == x.attempt.key[0] {
-		return false
+		return ""
 	}
-	x.nextKey = key
-	return true
-}
-
-func closeBody(resp *http.Response) {
-	if resp.Body != nil {
-		_ = resp.Body.Close()
-	}
+	return key
 }

@@ -32,7 +32,7 @@ func responds(status int, body string) roundTripper {
 
 // newSend returns a send over a given transport that has not been made yet.
 func newSend(ctx context.Context, over roundTripper) *Exchange {
-	return &Exchange{
+	return &Exchange{Call: Call{
 		Config: &Config{
 			BaseURL:          "https://api.example.com",
 			HTTP:             http.Client{Transport: over},
@@ -44,7 +44,7 @@ func newSend(ctx context.Context, over roundTripper) *Exchange {
 		Retry:          RetryPolicy{}.WithDefaults(),
 		AttemptTimeout: AttemptTimeout{Limit: time.Minute},
 		Context:        ctx,
-	}
+	}}
 }
 
 func TestOutcomeOfACallThatIsCancelledDuringAWaitIsRetryable(t *testing.T) {

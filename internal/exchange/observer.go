@@ -12,59 +12,45 @@ type Observer interface {
 	// AttemptStart is called before an attempt is made. It can add to the header. It
 	// returns the context of the attempt.
 	AttemptStart(attempt int, header http.Header) context.Context
-	// AttemptDone is called when the attempt is classified, or if the transport panics.
-	AttemptDone(Attempt)
+	// AttemptDone is called with what an attempt did, and the wait until the next one, or 0
+	// if there is none. It is also called if the transport panics.
+	AttemptDone(attempt int, did *Result, wait time.Duration)
 }
 
-// Attempt is the outcome of one attempt.
-type Attempt struct {
-	Number     int // starting at 1
-	StatusCode int // 0 if there was no response
-	Delivery   Delivery
-	Reason     string
-	Duration   time.Duration
-	Wait       time.Duration // until the next attempt, or 0 if there is none
-}
-
-// observe passes the outcome of the current attempt, if there is one, to the observer. The
-// attempt is then over.
-func (x *Exchange) observe() {
-	a := x.attempt
-	if x.attempt = nil; a == nil || x.Observer == nil {
-		return
+// observe passes what the current attempt did, if there is one, to the observer. The attempt is
+// then over.
+func (x *Exchange) observe(did *Result, wait time.Duration) {
+	isOver := x.attempt != nil
+	if x.attempt = nil; isOver && x.Observer != nil {
+		x.Observer.AttemptDone(x.outcome.Attempts, did, wait)
 	}
-	done := Attempt{Number: x.attempts, StatusCode: x.outcome.StatusCode, Delivery: x.outcome.Delivery,
-		Reason: x.outcome.Reason, Duration: a.duration()}
-	if x.waiting {
-		done.Wait = x.retry.RetryWaitMin
-	}
-	x.Observer.AttemptDone(done)
 }
 
-// log logs the current attempt. Its attributes are a fixed list without personal data.
-func (x *Exchange) log() {
+// log logs what the current attempt did, or why there is none. Its attributes are a fixed list
+// without personal data.
+func (x *Exchange) log(did *Result) {
 	if x.Config.Logger == nil {
 		return
 	}
 	level := slog.LevelDebug
-	if x.outcome.failed() {
+	if did.failed() {
 		level = slog.LevelWarn
 	}
 	attributes := []slog.Attr{
 		slog.String("operation", x.Operation.Name),
 		slog.String("method", x.Operation.Method),
-		slog.Int("attempt", x.attempts),
-		slog.Duration("duration", x.attempt.duration()),
-		slog.String("delivery", x.outcome.Delivery.Name()),
+		slog.Int("attempt", x.outcome.Attempts),
+		slog.Duration("duration", did.Duration),
+		slog.String("delivery", did.Delivery.Name()),
 	}
 	if !x.Operation.Custom {
 		attributes = append(attributes, slog.String("path", x.Operation.Path))
 	}
-	if x.outcome.StatusCode != 0 {
-		attributes = append(attributes, slog.Int("status", x.outcome.StatusCode))
+	if did.StatusCode != 0 {
+		attributes = append(attributes, slog.Int("status", did.StatusCode))
 	}
-	if x.outcome.Reason != "" {
-		attributes = append(attributes, slog.String("reason", x.outcome.Reason))
+	if reason := did.Reason(); reason != "" {
+		attributes = append(attributes, slog.String("reason", reason))
 	}
 	ctx := x.Context
 	if x.attempt != nil {

@@ -8,18 +8,15 @@ import (
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// Outcome is what a call came to, or one attempt of a call.
-type Outcome struct {
+// Result is what one attempt did, or why the transport was not given the request. Only the
+// attempt writes it, and nothing changes it once the attempt has ended.
+type Result struct {
 	Stage Stage
-	// Delivery is what happened to the request. Once the call is over, it covers all
-	// attempts.
+	// Delivery is what this attempt did with the request, whatever went before.
 	Delivery Delivery
-	Attempts int
-	// Step is what to do after the call.
-	Step Step
-	// Reason is why the call or attempt failed; see the constants. It is set if there is a
-	// logger or an observer.
-	Reason string
+	failure  failure
+	refused  bool   // the transport was not given the request
+	reason   string // of the refusal; see [Result.Reason]
 
 	// StatusCode and Header are those of the response, if there was one. A key that the
 	// header quotes is removed.
@@ -29,8 +26,8 @@ type Outcome struct {
 	Message    string
 	Data, Meta json.RawMessage
 	// Body is the start of any other response, without keys. Problem is what the body of
-	// a rejection says, and nil for any other response. It is the largest part of an
-	// outcome, and few calls need it.
+	// a rejection says, and nil for any other response. It is the largest part of a
+	// result, and few calls need it.
 	Body    []byte
 	Problem *wire.ErrorBody
 	// DataFalse is true if only "data": false makes the response a rejection.
@@ -39,23 +36,36 @@ type Outcome struct {
 	RetryAfter time.Duration
 	asksToWait bool
 
-	// Err is the cause of a failure without a usable response. Earlier is the failure of
-	// the attempt before, if the call ended while it was waiting to retry.
-	Err     error
-	Earlier *Outcome
+	// Err is the cause of a failure without a usable response.
+	Err          error
+	noConnection bool // the transport asked for a connection and got none
+	connected    bool // it got one; it may report neither
 
-	failure failure
+	Duration time.Duration // of the attempt
 }
 
-// Stage is how far a call got.
+// Outcome is what a call came to: the result of its last attempt, and what is known about all
+// of them.
+type Outcome struct {
+	*Result
+	// Delivery is what happened to the request in all attempts. It hides that of the Result.
+	Delivery Delivery
+	Attempts int
+	// Step is what to do after the call.
+	Step Step
+	// Earlier is the failure of the attempt before, if the call ended before the next one.
+	Earlier *Outcome
+}
+
+// Stage is how far an attempt got.
 type Stage uint8
 
-// The stages of a call.
+// The stages of an attempt.
 const (
-	// None is the stage of a call that was never sent, or in which one of the caller's own
-	// functions panicked.
+	// None is the stage before the first attempt has ended, and of an attempt in which one
+	// of the caller's own functions panicked.
 	None Stage = iota
-	// NoResponse means that the last attempt got no complete response, or was not begun.
+	// NoResponse means that the attempt got no complete response, or was not begun.
 	NoResponse
 	// Rejected means that the status of the response is not 2xx, or that the response
 	// says that the request was not carried out.
@@ -67,7 +77,7 @@ const (
 )
 
 // failed reports whether there is no usable response.
-func (o *Outcome) failed() bool { return o.Stage != Succeeded }
+func (r *Result) failed() bool { return r.Stage != Succeeded }
 
 // Delivery is what happened to a request. It has the same numbers as in the root package.
 type Delivery uint8

@@ -35,22 +35,24 @@ const (
 	ReasonOther          = "_OTHER"
 )
 
-// reason returns why the current attempt failed: a status that is not 2xx, or one of the
-// constants. It is "" for a success, and if the caller canceled the call.
-func (x *Exchange) reason() string {
-	o := &x.outcome
-	switch o.Stage {
+// Reason returns why an attempt failed: a status that is not 2xx, or one of the constants. It
+// returns "" for a success, and if the caller canceled the call.
+func (r *Result) Reason() string {
+	switch r.Stage {
+	case Succeeded:
+		return ""
+	case NoResponse:
+		return r.transportReason()
+	case Unreadable:
+		return DecodeReason(r.Err)
 	case Rejected:
-		if o.StatusCode >= 200 && o.StatusCode <= 299 {
+		if r.StatusCode >= 200 && r.StatusCode <= 299 {
 			return ReasonRefused
 		}
-		return strconv.Itoa(o.StatusCode)
-	case Unreadable:
-		return DecodeReason(o.Err)
-	case NoResponse:
-		return x.transportReason(o.Err)
+		return strconv.Itoa(r.StatusCode)
+	default:
+		return ReasonOther
 	}
-	return ""
 }
 
 // DecodeReason returns why a response could not be understood.
@@ -74,24 +76,24 @@ func ContextReason(err error) string {
 	return ReasonDeadline
 }
 
-func (x *Exchange) transportReason(err error) string {
+func (r *Result) transportReason() string {
 	var dns *net.DNSError
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return ContextReason(err)
-	case x.obstacle != nil:
-		return x.obstacle.reason
-	case errors.Is(err, ErrNotAfter):
+	case errors.Is(r.Err, context.Canceled), errors.Is(r.Err, context.DeadlineExceeded):
+		return ContextReason(r.Err)
+	case r.refused:
+		return r.reason
+	case errors.Is(r.Err, ErrNotAfter):
 		return ReasonNotAfter
-	case errors.Is(err, ErrAttemptTimeout):
+	case errors.Is(r.Err, ErrAttemptTimeout):
 		return ReasonAttemptTimeout
-	case errors.As(err, &dns):
+	case errors.As(r.Err, &dns):
 		return ReasonDNS
-	case isTLSFailure(err):
+	case isTLSFailure(r.Err):
 		return ReasonTLS
-	case x.attempt.foundNoConnection():
+	case r.noConnection:
 		return ReasonConnect
-	case x.attempt.got.Load() > 0:
+	case r.connected:
 		return ReasonConnectionLost
 	default: // the transport reports nothing
 		return ReasonOther

@@ -32,14 +32,10 @@ func (l TimeLimit) Earliest(other TimeLimit) TimeLimit {
 	return TimeLimit{wall: earliest(l.wall, other.wall), monotonic: earliest(l.monotonic, other.monotonic)}
 }
 
-// passed reports whether no request may begin now.
-func (l *TimeLimit) passed() bool { return l.passedAfter(0) }
+// passed reports whether no request may begin now. It reads the clocks only if there is a limit.
+func (l *TimeLimit) passed() bool { return *l != (TimeLimit{}) && l.passedAt(time.Now()) }
 
-// passedAfter reports whether no request may begin after a wait that begins now.
-func (l *TimeLimit) passedAfter(wait time.Duration) bool {
-	if *l == (TimeLimit{}) {
-		return false
-	}
-	then := time.Now().Add(wait)
-	return then.After(l.monotonic) || then.Round(0).After(l.wall)
+// passedAt reports whether no request may begin at a time that is read from both clocks.
+func (l *TimeLimit) passedAt(t time.Time) bool {
+	return *l != (TimeLimit{}) && (t.After(l.monotonic) || t.Round(0).After(l.wall))
 }

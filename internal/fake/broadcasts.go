@@ -5,45 +5,26 @@ import (
 	"maps"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging"
 )
 
 func sendEmail(s *state, in *input) response {
 	broadcast := readEmail(in.body, s.identifier)
 	broadcast.At = in.exchange.At
-	in.refusePast(broadcast.Schedule)
-	return s.carryOut(in, broadcast, customersOf(broadcast.Recipients), successResponse("Email Broadcast sent successfully", nil))
+	in.refusePast(broadcast.Params.Schedule)
+	return s.carryOut(in, broadcast, broadcast.Customers, successResponse("Email Broadcast sent successfully", nil))
 }
 
 func sendPush(s *state, in *input) response {
 	broadcast := readPush(in.body, s.identifier)
 	broadcast.At = in.exchange.At
-	in.refusePast(broadcast.Schedule)
-	return s.carryOut(in, broadcast, customersOf(broadcast.Recipients), successResponse("Push notification broadcast sent successfully", nil))
-}
-
-// Read reads the body of a broadcast like the server that receives it, but does not judge its
-// schedule, which may be over. It returns an *[EmailBroadcast] or a *[PushBroadcast] without
-// At, or nil if the body is invalid or op is no broadcast.
-func Read(op *service.Operation, body []byte) (effect any) {
-	o := object{problems: make(problems)}
-	if err := json.Unmarshal(body, &o.members); err != nil {
-		return nil
-	}
-	switch op {
-	case service.SendEmailBroadcast:
-		effect = readEmail(o, "")
-	case service.SendPushBroadcast:
-		effect = readPush(o, "")
-	}
-	if len(o.problems) > 0 {
-		return nil
-	}
-	return effect
+	in.refusePast(broadcast.Params.Schedule)
+	return s.carryOut(in, broadcast, broadcast.Customers, successResponse("Push notification broadcast sent successfully", nil))
 }
 
 func readEmail(body object, identifier Identifier) *EmailBroadcast {
-	broadcast := &EmailBroadcast{
+	to := readAudience(body, identifier)
+	return &EmailBroadcast{Everyone: to.everyone, Customers: to.customers, Segments: to.segments, Params: messaging.EmailBroadcastParams{
 		SenderEmail:     body.requiredEmail("sender_email"),
 		SenderName:      body.requiredString("sender_name"),
 		Email:           body.requiredEmail("email"),
@@ -56,64 +37,70 @@ func readEmail(body object, identifier Identifier) *EmailBroadcast {
 		EmailTemplateID: body.string("email_template_id"),
 		Variables:       read[Values](body, "variables", "an object"),
 		MessageType:     body.requiredString("message_type"),
+		To:              to.audience,
 		Schedule:        readSchedule(body),
-	}
-	broadcast.AllCustomers, broadcast.Recipients = readAudience(body, identifier)
-	return broadcast
+	}}
 }
 
 func readPush(body object, identifier Identifier) *PushBroadcast {
-	broadcast := &PushBroadcast{
+	to := readAudience(body, identifier)
+	return &PushBroadcast{Everyone: to.everyone, Customers: to.customers, Segments: to.segments, Params: messaging.PushBroadcastParams{
 		Subject:            body.requiredString("subject"),
 		Message:            body.requiredString("message"),
 		WhatsAppTemplateID: body.string("whatsapp_template_id"),
+		To:                 to.audience,
 		Schedule:           readSchedule(body),
-	}
-	broadcast.AllCustomers, broadcast.Recipients = readAudience(body, identifier)
-	return broadcast
+	}}
 }
 
-// customersOf returns the customers of all recipients.
-func customersOf(recipients []Recipient) (all []CustomerParams) {
-	for _, recipient := range recipients {
-		all = append(all, recipient.Customers...)
-	}
-	return all
+// audience is whom a broadcast names: as the client has it, and as lists.
+type audience struct {
+	audience  messaging.Audience
+	everyone  bool
+	customers []messaging.CustomerParams
+	segments  []string
 }
 
-func readAudience(body object, identifier Identifier) (all bool, recipients []Recipient) {
-	all = body.boolean("all_customers")
+func readAudience(body object, identifier Identifier) (to audience) {
+	to.everyone = body.boolean("all_customers")
 	elements, length := body.objectOrArray("recipients")
-	body.invalidIf(length == 0 && !all, "recipients", "is required when all_customers is not true")
-	return all, each(elements, length, func(index string) Recipient {
-		return readRecipient(elements.object(index), identifier)
-	})
+	body.invalidIf(length == 0 && !to.everyone, "recipients", "is required when all_customers is not true")
+	to.audience = messaging.ToEach(each(elements, length, func(index string) messaging.Audience {
+		return to.readRecipient(elements.object(index), identifier)
+	})...)
+	if to.everyone {
+		to.audience = messaging.AllCustomers()
+	}
+	return to
 }
 
-func readRecipient(o object, identifier Identifier) Recipient {
-	recipient := Recipient{Type: o.requiredString("type")}
-	customers, customerCount := o.array("customers")
-	recipient.Customers = each(customers, customerCount, func(index string) CustomerParams {
-		customer := customers.object(index)
+// readRecipient adds a recipient to the lists, and returns it.
+func (to *audience) readRecipient(o object, identifier Identifier) messaging.Audience {
+	kind := o.requiredString("type")
+	elements, customerCount := o.array("customers")
+	customers := each(elements, customerCount, func(index string) messaging.CustomerParams {
+		customer := elements.object(index)
 		params := readCustomer(customer)
 		identifier.check(customer, params)
 		return params
 	})
-	segments, segmentCount := o.array("segments")
-	recipient.Segments = each(segments, segmentCount, segments.requiredString)
-	switch recipient.Type {
-	case "customer":
-		o.invalidIf(customerCount == 0, "customers", "is required when the type is customer")
+	ids, segmentCount := o.array("segments")
+	segments := each(ids, segmentCount, ids.requiredString)
+	to.customers, to.segments = append(to.customers, customers...), append(to.segments, segments...)
+	switch kind {
 	case "segment":
 		o.invalidIf(segmentCount == 0, "segments", "is required when the type is segment")
+		return messaging.ToSegments(segments...)
+	case "customer":
+		o.invalidIf(customerCount == 0, "customers", "is required when the type is customer")
 	default:
 		o.invalidIf(true, "type", "must be customer or segment")
 	}
-	return recipient
+	return messaging.ToCustomers(customers...)
 }
 
 // readSchedule returns nil for an immediate broadcast.
-func readSchedule(body object) *Schedule {
+func readSchedule(body object) *messaging.Schedule {
 	kind := body.requiredString("schedule_type")
 	body.invalidIf(kind != "send-now" && kind != "send-later", "schedule_type", "must be send-now or send-later")
 	if kind == "send-later" && body.has("schedule_date") {
@@ -125,7 +112,7 @@ func readSchedule(body object) *Schedule {
 
 // refusePast adds a problem if a schedule was over for more than a minute when the request
 // arrived. Where the time zone is not known, neither is the time.
-func (in *input) refusePast(s *Schedule) {
+func (in *input) refusePast(s *messaging.Schedule) {
 	if s == nil {
 		return
 	}
@@ -151,7 +138,7 @@ func latest(t time.Time) time.Time {
 
 // readScheduleDate reads the time of a scheduled broadcast. The service documents an array
 // of its two entries, and its samples send an object.
-func readScheduleDate(body object) *Schedule {
+func readScheduleDate(body object) *messaging.Schedule {
 	date := body.object("schedule_date")
 	if raw := body.members["schedule_date"]; raw[0] == '[' {
 		delete(body.problems, body.pathOf("schedule_date"))
@@ -161,7 +148,7 @@ func readScheduleDate(body object) *Schedule {
 			maps.Copy(date.members, element.members)
 		}
 	}
-	s := &Schedule{Date: date.requiredString("schedule_date"), Timezone: date.requiredString("timezone")}
+	s := &messaging.Schedule{Date: date.requiredString("schedule_date"), Timezone: date.requiredString("timezone")}
 	_, isDate := parseDate(s.Date, time.UTC)
 	date.invalidIf(!isDate, "schedule_date", "must be a date such as 2099-01-31 09:00:00")
 	date.invalidIf(!isTimezone(s.Timezone), "timezone", "must be a time zone such as Europe/Berlin")

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/messaging-go/messaging"
 )
 
 // Identifier is the field that identifies a customer. With "", it is the customer id or else
@@ -18,7 +20,7 @@ const (
 )
 
 // check reports a problem if the customer has no identifier.
-func (id Identifier) check(o object, params CustomerParams) {
+func (id Identifier) check(o object, params messaging.CustomerParams) {
 	switch id {
 	case CustomerID:
 		o.invalidIf(params.CustomerID == "", "customer_id", "is required as the customer identifier")
@@ -33,8 +35,8 @@ func (id Identifier) check(o object, params CustomerParams) {
 
 // readCustomer reads a customer from a request. It does not check whether the customer
 // has an identifier.
-func readCustomer(o object) CustomerParams {
-	params := CustomerParams{
+func readCustomer(o object) messaging.CustomerParams {
+	params := messaging.CustomerParams{
 		CustomerID: o.string("customer_id"),
 		Email:      o.email("email"),
 		FirstName:  o.string("first_name"),
@@ -45,10 +47,10 @@ func readCustomer(o object) CustomerParams {
 		o.addProblem("phone_no", "must be in international format, starting with +")
 	}
 	devices, length := o.array("devices")
-	params.Devices = each(devices, length, func(index string) Device {
+	params.Devices = each(devices, length, func(index string) messaging.Device {
 		devices.invalidIf(!devices.has(index), index, "must be an object")
 		device := devices.object(index)
-		return Device{DeviceType: device.string("device_type"), DeviceToken: device.string("device_token")}
+		return messaging.Device{Type: device.string("device_type"), Token: device.string("device_token")}
 	})
 	return params
 }
@@ -118,7 +120,7 @@ func (c *customers) reset() {
 }
 
 // upsert updates the customer that params identifies, or creates it.
-func (c *customers) upsert(params CustomerParams) CustomerChange {
+func (c *customers) upsert(params messaging.CustomerParams) CustomerChange {
 	at := truncateToSecond(time.Now())
 	i, found := c.find(params.CustomerID, params.Email)
 	if !found {
@@ -150,13 +152,13 @@ func set(field *string, value string) {
 
 // withDevices returns a copy of devices with others, which replace those with the same
 // token.
-func withDevices(devices, others []Device) []Device {
+func withDevices(devices, others []messaging.Device) []messaging.Device {
 	if len(others) == 0 {
 		return devices
 	}
 	devices = slices.Clone(devices)
 	for _, other := range others {
-		i := slices.IndexFunc(devices, func(d Device) bool { return d.DeviceToken == other.DeviceToken })
+		i := slices.IndexFunc(devices, func(d messaging.Device) bool { return d.Token == other.Token })
 		if i < 0 {
 			devices = append(devices, other)
 		} else {
@@ -185,7 +187,7 @@ func (c *customers) selected(ids, emails string) []Customer {
 
 // room reports whether at most limit customers are stored after an upsert of all. With 0,
 // there is no limit. It counts a new customer as often as it is named.
-func (c *customers) room(limit int, all []CustomerParams) bool {
+func (c *customers) room(limit int, all []messaging.CustomerParams) bool {
 	if limit == 0 || len(c.all)+len(all) <= limit {
 		return true
 	}

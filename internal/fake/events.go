@@ -6,12 +6,7 @@ import (
 )
 
 func createEvent(s *state, in *input) response {
-	event := Event{
-		Name:        in.body.requiredString("name"),
-		Description: in.body.requiredString("description"),
-		Parameters:  readParameters(in.body),
-		CreatedAt:   time.Now(),
-	}
+	event := readEvent(in.body)
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
@@ -20,10 +15,14 @@ func createEvent(s *state, in *input) response {
 	if s.maxRecords > 0 && len(s.events) >= s.maxRecords {
 		return s.full("event definitions")
 	}
-	event.ID = s.newID()
-	s.events = append(s.events, event)
-	in.exchange.Effect = &event
+	event.ID, event.CreatedAt = s.newID(), time.Now()
+	s.events = append(s.events, *event)
+	in.exchange.Effect = event
 	return successResponse("Event created successfully", event)
+}
+
+func readEvent(body object) *Event {
+	return &Event{Name: body.requiredString("name"), Description: body.requiredString("description"), Parameters: readParameters(body)}
 }
 
 // readParameters reads the parameters of an event. The array is required, and may be

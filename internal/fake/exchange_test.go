@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
 func TestObserverReceivesWhatARequestCreated(t *testing.T) {
 	s := serve(t, fake.Config{})
-	s.AddCustomers(fake.Customer{CustomerParams: fake.CustomerParams{Email: "ada@example.com"}})
+	s.AddCustomers(fake.Customer{CustomerParams: messaging.CustomerParams{Email: "ada@example.com"}})
 
 	s.post(t, emailPath, emailBody)
 	email := s.last(t)

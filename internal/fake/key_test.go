@@ -46,9 +46,14 @@ func TestServerShowsItsKeyNowhereInARequest(t *testing.T) {
 			s.post(t, pushPath, strings.Replace(pushBody, `"m"`, `"`+key+`"`, 1))
 			s.post(t, triggerPath, `{"event_id":"e","payload":{"email":"ada@example.com","order":"`+key+`"}}`)
 
-			assert.Equal(t, "[API key]", effects[fake.PushBroadcast](s)[0].Message)
-			assert.Equal(t, "[API key]", effects[fake.Trigger](s)[0].Values["order"])
-			for _, shown := range []any{s.Requests(), s.Effects(), s.all()} {
+			assert.Equal(t, "[API key]", effects[fake.PushBroadcast](s)[0].Params.Message)
+			assert.Equal(t, "[API key]", effects[fake.Trigger](s)[0].Params.Values["order"])
+			var created string // params have no JSON
+			for _, e := range s.all() {
+				created += fmt.Sprintf("%+v", e.Effect)
+				e.Effect = nil
+			}
+			for _, shown := range []any{s.Requests(), created, s.all()} {
 				dump, err := json.Marshal(shown)
 				require.NoError(t, err)
 				text := string(dump) + fmt.Sprintf("%+v", shown)

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/internal/fake"
-	"github.com/messaging-go/messaging/internal/service"
 )
 
 func pushAt(date, zone string) string {
@@ -93,21 +92,4 @@ func TestSchedulesAreJudgedWhenTheirRequestArrives(t *testing.T) {
 		assert.Empty(t, push(s, inHalfAnHour), "it is carried out after an hour")
 		assert.Equal(t, inThePast, push(s, inHalfAnHour), "it arrives after an hour")
 	})
-}
-
-func TestReadReadsABroadcastWhoseScheduleIsOver(t *testing.T) {
-	const date = "2001-01-01 00:00:00"
-	broadcast, _ := fake.Read(service.SendPushBroadcast, []byte(pushAt(date, "UTC"))).(*fake.PushBroadcast)
-	require.NotNil(t, broadcast)
-	assert.Equal(t, date, broadcast.Schedule.Date)
-
-	email, _ := fake.Read(service.SendEmailBroadcast, []byte(emailBody)).(*fake.EmailBroadcast)
-	require.NotNil(t, email)
-	assert.Equal(t, "Moved", email.Subject)
-
-	for _, body := range []string{"", "null", "{}", `{"subject":"s"}`, emailBody[1:]} {
-		assert.Nil(t, fake.Read(service.SendPushBroadcast, []byte(body)), body)
-	}
-	assert.Nil(t, fake.Read(service.ListEvents, []byte(pushBody)))
-	assert.Nil(t, fake.Read(nil, []byte(pushBody)))
 }

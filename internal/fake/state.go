@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/messaging-go/messaging"
 )
 
 // state is what a server stores and has recorded. What it hands out never changes.
@@ -154,7 +156,7 @@ func (s *state) setStatus(r *Request, status int) {
 
 // carryOut records a broadcast or a trigger, and updates or creates its customers, unless
 // the request is invalid. Then it returns the response to the request.
-func (s *state) carryOut(in *input, effect any, customers []CustomerParams, success response) response {
+func (s *state) carryOut(in *input, effect any, customers []messaging.CustomerParams, success response) response {
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}

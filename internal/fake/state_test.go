@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
@@ -28,7 +29,7 @@ func TestHistoryIsKeptUnlessThereIsNone(t *testing.T) {
 			require.Len(t, s.Effects(), kept)
 			require.Len(t, s.Requests(), kept)
 			if kept > 0 {
-				assert.Equal(t, "c4@example.com", s.Effects()[kept-1].(*fake.Trigger).Email)
+				assert.Equal(t, "c4@example.com", s.Effects()[kept-1].(*fake.Trigger).Params.Email)
 				assert.Equal(t, triggerPath, s.Requests()[kept-1].Path)
 			}
 			assert.Len(t, s.Customers(), 7, "customers are not history")
@@ -83,7 +84,7 @@ func TestServerThatIsFullRefusesNewCustomersAndChangesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, fake.Config{MaxRecords: 2, Identifier: test.identifier})
-			s.AddCustomers(fake.Customer{CustomerParams: fake.CustomerParams{CustomerID: "1", Email: "a@x.test"}})
+			s.AddCustomers(fake.Customer{CustomerParams: messaging.CustomerParams{CustomerID: "1", Email: "a@x.test"}})
 			status, body := s.post(t, pushPath, pushTo(test.full))
 			assert.Equal(t, http.StatusInsufficientStorage, status)
 			assert.Contains(t, body, "stores at most 2 customers; this limit is not one of the real service")
@@ -101,7 +102,7 @@ func TestServerThatIsFullRefusesNewCustomersAndChangesNothing(t *testing.T) {
 func TestServerThatIsFullRefusesTriggersEmailsAndEvents(t *testing.T) {
 	s := serve(t, fake.Config{MaxRecords: 1})
 	s.AddEvents(fake.Event{ID: "e", Name: "e"})
-	s.AddCustomers(fake.Customer{CustomerParams: fake.CustomerParams{CustomerID: "1", Email: "a@x.test"}})
+	s.AddCustomers(fake.Customer{CustomerParams: messaging.CustomerParams{CustomerID: "1", Email: "a@x.test"}})
 	for path, body := range map[string]string{
 		triggerPath: `{"event_id":"e","payload":{"email":"b@x.test"}}`,
 		emailPath:   emailBody,

@@ -4,21 +4,19 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/messaging-go/messaging"
 )
 
 func triggerEvent(s *state, in *input) response {
-	id := in.body.requiredString("event_id")
-	event, known := s.Event(id)
-	in.body.invalidIf(!known, "event_id", "is not the id of an event")
-	in.body.invalidIf(!in.body.has("payload"), "payload", "is required")
-	payload := in.body.object("payload")
-	if in.problems["payload"] != nil {
-		return invalidResponse(in.problems)
-	}
-	values := read[Values](in.body, "payload", "an object")
-	trigger, who := readTrigger(payload, values, event, s.identifier)
+	trigger, who := readTrigger(in.body, s.identifier)
 	trigger.At = in.exchange.At
-	return s.carryOut(in, &trigger, []CustomerParams{who}, successResponse("Event successfully triggered", true))
+	event, known := s.Event(trigger.Params.EventID)
+	in.body.invalidIf(!known, "event_id", "is not the id of an event")
+	if in.problems["payload"] == nil {
+		trigger.checkParameters(in.body.object("payload"), event.Parameters)
+	}
+	return s.carryOut(in, trigger, []messaging.CustomerParams{who}, successResponse("Event successfully triggered", true))
 }
 
 // Event returns the event with an id.
@@ -32,28 +30,34 @@ func (s *state) Event(id string) (event Event, ok bool) {
 	return s.events[i], true
 }
 
-// readTrigger reads a trigger and the customer that it identifies. Unlike
-// Trigger.Customer, that customer has the email address of the payload.
-func readTrigger(payload object, values Values, event Event, identifier Identifier) (trigger Trigger, who CustomerParams) {
-	trigger = Trigger{EventID: event.ID, EventName: event.Name, Email: payload.email("email")}
+// readTrigger reads a trigger and the customer that it identifies. Unlike the one in
+// Params, that customer has the email address of the payload.
+func readTrigger(body object, identifier Identifier) (trigger *Trigger, who messaging.CustomerParams) {
+	trigger = &Trigger{Params: messaging.EventTriggerParams{EventID: body.requiredString("event_id")}}
+	params := &trigger.Params
+	body.invalidIf(!body.has("payload"), "payload", "is required")
+	payload := body.object("payload")
+	if payload.members == nil {
+		return trigger, who
+	}
+	params.Email = payload.email("email")
 	customer := payload.object("customer")
 	if customer.members != nil {
 		who = readCustomer(customer)
-		sent := who
-		trigger.Customer = &sent
+		params.Customer = new(who)
 	}
-	payload.invalidIf(trigger.Email == "" && !payload.has("customer"), "email", "is required when there is no customer")
+	payload.invalidIf(params.Email == "" && !payload.has("customer"), "email", "is required when there is no customer")
 	if who.Email == "" {
-		who.Email = trigger.Email
+		who.Email = params.Email
 	}
-	if who.Email != "" || trigger.Customer != nil {
+	if who.Email != "" || params.Customer != nil {
 		identifier.check(customer, who)
 	}
+	values := read[Values](body, "payload", "an object")
 	maps.DeleteFunc(values, func(key string, _ any) bool { return isReserved(key) })
 	if len(values) > 0 {
-		trigger.Values = values
+		params.Values = values
 	}
-	trigger.checkParameters(payload, event.Parameters)
 	return trigger, who
 }
 
@@ -64,9 +68,9 @@ func (t *Trigger) checkParameters(payload object, parameters []EventParameter) {
 		switch {
 		case !payload.has(p.Name):
 			payload.invalidIf(p.Required, p.Name, "is required by the event")
-		case p.Type == Timestamp && !isReserved(p.Name) && !isTimestamp(t.Values[p.Name]):
+		case p.Type == Timestamp && !isReserved(p.Name) && !isTimestamp(t.Params.Values[p.Name]):
 			t.Skipped = append(t.Skipped, p.Name)
-			delete(t.Values, p.Name)
+			delete(t.Params.Values, p.Name)
 		}
 	}
 }

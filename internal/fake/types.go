@@ -3,39 +3,25 @@ package fake
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/messaging-go/messaging"
 )
 
 // Extra holds further members of a record in its JSON. They win over its fields.
 type Extra = map[string]json.RawMessage
-
-// Device is an app installation of a customer.
-type Device struct {
-	DeviceType  string `json:"device_type"`
-	DeviceToken string `json:"device_token"`
-}
-
-// CustomerParams is a customer in a request.
-type CustomerParams struct {
-	CustomerID string   `json:"customer_id,omitempty"`
-	Email      string   `json:"email,omitempty"`
-	FirstName  string   `json:"first_name,omitempty"`
-	LastName   string   `json:"last_name,omitempty"`
-	PhoneNo    string   `json:"phone_no,omitempty"`
-	Devices    []Device `json:"devices,omitempty"`
-}
 
 // Customer is a customer as the service stores it. Its JSON has the form of the list, which
 // lacks Number and Devices.
 type Customer struct {
 	// Number counts the customers from 1, in the order of their creation. [Server.Reset]
 	// does not restart the count.
-	Number          int
-	CustomerParams  // of all requests that named the customer
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
-	LastInteraction time.Time
-	Providers       []string
-	Extra           Extra
+	Number                   int
+	messaging.CustomerParams // of all requests that named the customer
+	CreatedAt                time.Time
+	UpdatedAt                time.Time
+	LastInteraction          time.Time
+	Providers                []string
+	Extra                    Extra
 }
 
 // Event is an event definition. Its JSON has the form of the list.
@@ -58,56 +44,29 @@ type EventParameter struct {
 // Timestamp is the type of the parameters whose values can be skipped.
 const Timestamp = "timestamp"
 
-// EmailBroadcast is an email broadcast that the service accepted.
+// EmailBroadcast is an email broadcast that the service accepted, with the fields of that of
+// package messagingtest.
 type EmailBroadcast struct {
-	At               time.Time // when the request arrived
-	SenderEmail      string
-	SenderName       string
-	Email            string
-	Subject          string
-	CC, BCC, ReplyTo []string
-	Message          string
-	TemplateID       string
-	EmailTemplateID  string
-	Variables        Values
-	MessageType      string
-	AllCustomers     bool
-	Recipients       []Recipient
-	Schedule         *Schedule // nil for an immediate broadcast
-}
-
-// PushBroadcast is a push notification broadcast that the service accepted. Its fields are
-// those of an [EmailBroadcast].
-type PushBroadcast struct {
-	At                 time.Time
-	Subject            string
-	Message            string
-	WhatsAppTemplateID string
-	AllCustomers       bool
-	Recipients         []Recipient
-	Schedule           *Schedule
-}
-
-// Recipient is a group of customers within a broadcast.
-type Recipient struct {
-	Type      string // "customer" or "segment"
-	Customers []CustomerParams
+	At        time.Time
+	Params    messaging.EmailBroadcastParams
+	Everyone  bool
+	Customers []messaging.CustomerParams
 	Segments  []string
 }
 
-// Schedule is the time at which a broadcast is sent.
-type Schedule struct {
-	Date     string `json:"schedule_date"`
-	Timezone string `json:"timezone"`
+// PushBroadcast is a push notification broadcast that the service accepted, like an
+// [EmailBroadcast].
+type PushBroadcast struct {
+	At        time.Time
+	Params    messaging.PushBroadcastParams
+	Everyone  bool
+	Customers []messaging.CustomerParams
+	Segments  []string
 }
 
-// Trigger is a triggered event.
+// Trigger is a triggered event, with the fields of that of package messagingtest.
 type Trigger struct {
-	At        time.Time // when the request arrived
-	EventID   string
-	EventName string // from the event definition
-	Email     string
-	Customer  *CustomerParams // nil if the payload has no customer object
-	Values    Values          // the other members of the payload, except the skipped ones
-	Skipped   []string        // the timestamp parameters whose values the service ignores
+	At      time.Time
+	Params  messaging.EventTriggerParams
+	Skipped []string
 }

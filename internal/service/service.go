@@ -1,6 +1,6 @@
 // Package service is the catalog of the service's operations. Each operation is declared
-// here once. The client, the in-memory service, the sandbox and the tests range over the
-// catalog, and no other code repeats a name, a method or a path.
+// here once, with its method, its path and the members of its body. The client, the in-memory
+// service, the sandbox and the tests range over the catalog.
 //
 // Outboxes store the names, and metrics use them as labels, so a released name never
 // changes.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,11 +16,6 @@ type ErrorBody struct {
 	Code    string
 	Message string
 	Fields  []Field
-
-	more []string // messages in addition to Message
-	// messages holds the messages of all fields. Each field has a part of it.
-	messages []string
-	size     int // of everything that was read, in bytes
 }
 
 // Field is what an error response says about one field of the request.
@@ -40,11 +36,6 @@ const (
 	FromService // a JSON object with a boolean "success", which only the service sends
 )
 
-// joinMessages joins the messages about the request.
-func (c *ErrorBody) joinMessages() {
-	c.Message = strings.Join(append([]string{c.Message}, c.more...), "; ")
-}
-
 // Rewrite replaces every string with what text returns for it.
 func (c *ErrorBody) Rewrite(text func(string) string) {
 	c.Code, c.Message = text(c.Code), text(c.Message)
@@ -56,308 +47,221 @@ func (c *ErrorBody) Rewrite(text func(string) string) {
 	}
 }
 
-// isFull reports whether enough was read. Every path repeats all the names above it, so
-// without the limit, a body of nested names would take far more memory than its size
-// suggests.
-func (c *ErrorBody) isFull() bool { return c.size > 4*MaxErrorBody }
-
 // ReadErrorBody reads the body of an error response. The service does not document the
 // shape of the body, so every plausible shape is understood. If the body is truncated,
 // ReadErrorBody reads the part that there is.
 func ReadErrorBody(body []byte) ErrorBody {
+	text := trim(body)
+	switch {
+	case len(text) == 0:
+		return ErrorBody{Form: Empty}
+	case text[0] == '<':
+		return ErrorBody{Form: Markup}
+	}
 	r := NewReader()
 	defer r.Free()
-	c := ErrorBody{Form: r.form(body)}
 	r.Reset(body)
-	switch r.Kind() {
-	case Object, Array, String:
-		t := tree{Reader: r}
-		t.read("", 0)
-		document := t.nodes[0]
-		if success, ok := document.member("success"); ok && success.kind == Bool && c.Form == JSON {
-			c.Form = FromService
-		}
-		c.read(document)
-		c.joinMessages()
-	default:
-		if c.Form == Text {
-			c.Message = plainText(body)
-		}
+	document, err := r.node(0)
+	isTree := document.kind == Object || document.kind == Array
+	// JSON has to be complete, except for a body that was cut off at MaxErrorBody.
+	isJSON := err == nil && r.End() == nil || isTree && len(body) >= MaxErrorBody
+	c := collector{ErrorBody: ErrorBody{Form: Text}}
+	switch {
+	case isJSON && document.member("success").kind == Bool:
+		c.Form = FromService
+	case isJSON:
+		c.Form = JSON
+	case !isTree:
+		return ErrorBody{Form: Text, Message: plainText(text)}
 	}
-	return c
+	if isTree || document.kind == String {
+		c.readEnvelope(document, true)
+	}
+	c.Message = strings.Join(c.messages, "; ")
+	return c.ErrorBody
 }
 
-// form returns the form of a body. JSON has to be complete, except for a body that was cut
-// off at MaxErrorBody.
-func (r *Reader) form(body []byte) Form {
-	text := trim(body)
-	r.Reset(body)
-	switch kind := r.Kind(); {
-	case len(text) == 0:
-		return Empty
-	case text[0] == '<':
-		return Markup
-	case len(body) >= MaxErrorBody && (kind == Object || kind == Array):
-		return JSON
-	case r.Skip() == nil && r.End() == nil:
-		return JSON
-	default:
-		return Text
-	}
-}
-
-// plainText returns body as a string, or "" if it is not UTF-8, such as compressed data.
-func plainText(body []byte) string {
-	text := trim(body)
-	for range utf8.UTFMax - 1 { // the limit may have split a character
-		if last, size := utf8.DecodeLastRune(text); last == utf8.RuneError && size == 1 {
-			text = text[:len(text)-1]
-		}
-	}
-	if !utf8.Valid(text) {
-		return ""
-	}
-	return string(text)
-}
-
-// node is a JSON value.
-type node struct {
-	key   string // if the node is a member of an object
-	kind  Kind
-	text  string // of a string, number or boolean
-	below []node // its members, each followed by its own members, in document order
-}
-
-// members ranges over the members or elements of n.
-func (n node) members(yield func(node) bool) {
-	for rest := n.below; len(rest) > 0; rest = rest[1+len(rest[0].below):] {
-		if !yield(rest[0]) {
-			return
-		}
-	}
-}
-
-// tree reads a document up to where it is no longer valid JSON.
-type tree struct {
-	*Reader
-	nodes []node
-}
-
-// maxLevels is how deep the body of an error is read. Without a limit, the paths of nested
-// fields would take many times the memory of the body.
-const maxLevels = 100
-
-func (t *tree) read(key string, level int) {
-	i := len(t.nodes)
-	t.nodes = append(t.nodes, node{key: key, kind: t.Kind()})
-	var text string
-	if level > maxLevels {
-		t.nodes[i].kind = Null
-	}
-	switch t.nodes[i].kind {
-	case Object:
-		_ = t.Object(func(key []byte) error {
-			t.read(t.keep(key), level+1)
-			return nil
-		})
-	case Array:
-		_ = t.Array(func(int) error {
-			t.read("", level+1)
-			return nil
-		})
-	case String:
-		_ = t.String(&text)
-	case Number, Bool:
-		raw, _ := t.raw()
-		text = string(raw)
-	case Null:
-		_ = t.Skip()
-	}
-	t.nodes[i].text, t.nodes[i].below = text, t.nodes[i+1:]
-}
-
-// member returns the first of the named members that is not null.
-func (n node) member(keys ...string) (node, bool) {
-	if n.kind != Object {
-		return node{}, false
-	}
-	for _, key := range keys {
-		for m := range n.members {
-			if m.key == key {
-				if m.kind != Null {
-					return m, true
-				}
-				break
-			}
-		}
-	}
-	return node{}, false
-}
-
-// scalar returns the first of the named members that is a non-empty scalar.
-func (n node) scalar(keys ...string) string {
-	for _, key := range keys {
-		if m, ok := n.member(key); ok && m.text != "" {
-			return m.text
+// plainText returns text as a string, or "" if it is not UTF-8, such as compressed data.
+func plainText(text []byte) string {
+	for cut := range min(utf8.UTFMax, len(text)) { // the limit may have split a character
+		if whole := text[:len(text)-cut]; utf8.Valid(whole) {
+			return string(whole)
 		}
 	}
 	return ""
 }
 
-var (
-	messageKeys = []string{"message", "detail", "error_description", "msg", "title", "reason"}
-	codeKeys    = []string{"code", "error_code"}
-	fieldsKeys  = []string{"errors", "fields", "details", "invalid-params", "invalid_params", "violations"}
-	// Some servers send a list where others send a string.
-	listKeys = []string{"message", "messages", "detail"}
-)
+// node is a JSON value. One that is null or too deep has neither a text nor members.
+type node struct {
+	key     string // if the node is a member of an object
+	kind    Kind
+	text    string // of a string, number or boolean
+	members []node // of an object or array, in document order
+}
 
-// problems returns the member that lists what is invalid.
-func (n node) problems() (node, bool) {
-	if problems, ok := n.member(fieldsKeys...); ok {
-		return problems, true
+// maxLevels is how deep the body of an error is read. Without a limit, the path of a mistake
+// in it would take many times the memory of the body.
+const maxLevels = 100
+
+// node reads the next value. If it is not valid JSON, node also returns what came before.
+func (r *Reader) node(level int) (n node, err error) {
+	n.kind = r.Kind()
+	add := func(key string) error {
+		member, err := r.node(level + 1)
+		member.key = key
+		n.members = append(n.members, member)
+		return err
 	}
-	lists := 0
-	for m := range n.members {
-		if m.kind == Array || m.kind == Object {
-			lists++
+	switch {
+	case level > maxLevels:
+		err = r.Skip()
+	case n.kind == Object:
+		err = r.Object(func(key []byte) error { return add(r.keep(key)) })
+	case n.kind == Array:
+		err = r.Array(func(int) error { return add("") })
+	default:
+		n.text, err = r.anyText()
+	}
+	return n, err
+}
+
+// member returns the first of the named members that is not empty, or an empty node.
+func (n node) member(keys ...string) node {
+	for _, key := range keys {
+		for _, m := range n.members {
+			if m.key == key && (m.text != "" || len(m.members) > 0) {
+				return m
+			}
 		}
 	}
-	if m, ok := n.member(listKeys...); ok && lists == 1 && (m.kind == Array || m.kind == Object) {
-		return m, true
-	}
-	return node{}, false // if there are several lists, their keys are fields
+	return node{}
 }
 
-// read reads the outermost value.
-func (c *ErrorBody) read(n node) {
+// scalar returns the text of the first of the named members that has one.
+func (n node) scalar(keys ...string) string {
+	for _, key := range keys {
+		if text := n.member(key).text; text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// problems returns the member that lists what is invalid. Some servers send a list in place
+// of a message. Beside other lists, it is about a field of that name.
+func (n node) problems() node {
+	if problems := n.member("errors", "fields", "details", "invalid-params", "invalid_params", "violations"); problems.kind != noValue {
+		return problems
+	}
+	var lists []node
+	for _, m := range n.members {
+		if len(m.members) > 0 {
+			lists = append(lists, m)
+		}
+	}
+	if len(lists) == 1 && slices.Contains([]string{"message", "messages", "detail"}, lists[0].key) {
+		return lists[0]
+	}
+	return node{}
+}
+
+// field returns the field that n, an element of a list of problems, is about.
+func (n node) field() string {
+	var steps []string
+	for _, step := range n.member("loc", "path").members {
+		steps = append(steps, step.text)
+	}
+	return cmp.Or(n.member("source").scalar("pointer", "parameter"), strings.Join(steps, "."),
+		n.scalar("field", "name", "path", "param", "property", "propertyPath", "attribute", "pointer", "key", "loc"))
+}
+
+// collector collects what the nodes of a document say.
+type collector struct {
+	ErrorBody
+	messages []string // about the request
+	size     int      // of all paths, in bytes
+}
+
+// isFull reports whether enough was read. Every path repeats all the names above it, so
+// without the limit, a body of nested names would take far more memory than its size
+// suggests.
+func (c *collector) isFull() bool { return c.size > 4*MaxErrorBody }
+
+// path returns the path of a field below another, or "" if c is full.
+func (c *collector) path(above, name string) string {
+	if c.size += len(above) + len(name); c.isFull() {
+		return ""
+	}
+	return joinPath(above, name)
+}
+
+// readEnvelope reads the outermost value, or the value of a member "error" or "data".
+func (c *collector) readEnvelope(n node, outermost bool) {
 	if n.kind != Object {
-		c.readProblems("", n)
+		c.read("", n)
 		return
 	}
-	c.Code, c.Message = n.scalar(codeKeys...), n.scalar(messageKeys...)
-	if problems, ok := n.problems(); ok {
-		c.readProblems("", problems)
+	before := len(c.messages) + len(c.Fields)
+	message := n.scalar("message", "detail", "error_description", "msg", "title", "reason")
+	c.Code = cmp.Or(c.Code, n.scalar("code", "error_code"))
+	if len(c.messages) == 0 {
+		c.add("", message)
 	}
-	if inner, ok := n.member("error"); ok {
-		c.readInner(inner)
+	c.read("", n.problems())
+	if outermost {
+		c.readEnvelope(n.member("error"), false)
+		if data := n.member("data"); data.kind == Object && len(c.Fields) == 0 {
+			c.readEnvelope(data, false)
+		}
 	}
-	if inner, ok := n.member("data"); ok && len(c.Fields) == 0 && inner.kind == Object && len(inner.below) > 0 {
-		c.readInner(inner)
-	}
-	if c.Message == "" && len(c.Fields) == 0 {
-		c.readFields("", n, true)
-	}
-}
-
-// readInner reads the value of the member "error" or "data".
-func (c *ErrorBody) readInner(n node) {
-	if n.kind != Object {
-		c.readProblems("", n)
+	if message != "" || len(c.messages)+len(c.Fields) > before {
 		return
 	}
-	if c.Code == "" {
-		c.Code = n.scalar(codeKeys...)
+	if outermost { // where other members than lists are rarely fields
+		n.members = slices.DeleteFunc(n.members, func(m node) bool { return m.kind != Array })
 	}
-	message := n.scalar(messageKeys...)
-	if c.Message == "" {
-		c.Message = message
-	}
-	if problems, ok := n.problems(); ok {
-		c.readProblems("", problems)
-	} else if message == "" {
-		c.readFields("", n, false)
-	}
+	c.read("", n)
 }
 
-// readProblems reads a list of problems of any shape.
-func (c *ErrorBody) readProblems(path string, n node) {
+// read reads problems of any shape with the field at path and the fields below it. The keys
+// of an object are fields. An element of a list may name its field in a member.
+func (c *collector) read(path string, n node) {
 	switch n.kind {
 	case Object:
-		c.readFields(path, n, false)
+		for _, m := range n.members {
+			field := c.path(path, m.key)
+			if message := m.scalar("message", "msg"); message != "" {
+				c.add(field, message)
+			} else {
+				c.read(field, m)
+			}
+		}
 	case Array:
-		for m := range n.members {
-			c.readProblem(path, m)
+		for _, m := range n.members {
+			field, message := m.field(), m.scalar("message", "msg", "defaultMessage", "reason", "detail", "description", "error", "title")
+			switch {
+			case message != "":
+				c.add(c.path(path, field), message)
+			case field != "":
+				c.read(c.path(path, field), m.member("messages", "message", "errors"))
+			default:
+				c.read(path, m)
+			}
 		}
 	default:
-		c.addMessage(path, n.text)
+		c.add(path, n.text)
 	}
 }
 
-// readProblem reads one element of a list of problems.
-func (c *ErrorBody) readProblem(path string, n node) {
-	if n.kind != Object {
-		c.readProblems(path, n)
-		return
-	}
-	field, message := n.fieldName(), n.scalar("message", "msg", "defaultMessage", "reason", "detail", "description", "error", "title")
-	list, hasList := n.member("messages", "message", "errors")
-	switch {
-	case message == "" && field != "" && hasList:
-		c.readProblems(joinPath(path, field), list)
-	case field == "" && message == "":
-		c.readFields(path, n, false)
-	default:
-		c.addMessage(joinPath(path, field), message)
-	}
-}
-
-// fieldName returns the field that a problem is about.
-func (n node) fieldName() string {
-	if source, ok := n.member("source"); ok {
-		if pointer := source.scalar("pointer", "parameter"); pointer != "" {
-			return pointer
-		}
-	}
-	if steps, ok := n.member("loc", "path"); ok && steps.kind == Array {
-		var names []string
-		for step := range steps.members {
-			names = append(names, step.text)
-		}
-		return strings.Join(names, ".")
-	}
-	return n.scalar("field", "name", "path", "param", "property", "propertyPath", "attribute", "pointer", "key", "loc")
-}
-
-// readFields reads an object whose keys are fields, or only those of its members that are
-// lists.
-func (c *ErrorBody) readFields(path string, n node, listsOnly bool) {
-	for m := range n.members {
-		if c.isFull() {
-			return
-		}
-		if listsOnly && m.kind != Array {
-			continue
-		}
-		field := joinPath(path, m.key)
-		if message := m.scalar("message", "msg"); message != "" {
-			c.addMessage(field, message)
-			continue
-		}
-		c.readProblems(field, m)
-	}
-}
-
-// addMessage adds a message about a field, or about the request if field is "".
-func (c *ErrorBody) addMessage(field, message string) {
-	c.size += len(field) + len(message)
-	switch {
+// add adds a message about a field, or about the request if field is "".
+func (c *collector) add(field, message string) {
+	switch last := len(c.Fields) - 1; {
 	case message == "", c.isFull():
-	case field == "" && c.Message == "":
-		c.Message = message
 	case field == "":
-		c.more = append(c.more, message)
-	case len(c.Fields) > 0 && c.Fields[len(c.Fields)-1].Field == field:
-		last := &c.Fields[len(c.Fields)-1]
-		last.Messages = c.addTo(last.Messages, message)
+		c.messages = append(c.messages, message)
+	case last >= 0 && c.Fields[last].Field == field:
+		c.Fields[last].Messages = append(c.Fields[last].Messages, message)
 	default:
-		c.Fields = append(c.Fields, Field{Field: field, Messages: c.addTo(nil, message)})
+		c.Fields = append(c.Fields, Field{Field: field, Messages: []string{message}})
 	}
-}
-
-// addTo returns the messages of the last field with one more added.
-func (c *ErrorBody) addTo(last []string, message string) []string {
-	start := len(c.messages) - len(last)
-	c.messages = append(c.messages, message)
-	return slices.Clip(c.messages[start:])
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // fieldProblems takes a field and its messages in turn. Bars separate several messages of
@@ -64,6 +65,8 @@ func TestErrorBodyShapes(t *testing.T) {
 			fieldProblems("body.recipients.0.email", "is invalid")},
 		{"the same within detail", `{"detail":[{"loc":["body","subject"],"msg":"is required"}]}`, "", "",
 			fieldProblems("body.subject", "is required")},
+		{"the same beside a message", `{"message":"Invalid.","detail":[{"loc":["body","subject"],"msg":"is required"}]}`, "", "Invalid.",
+			fieldProblems("body.subject", "is required")},
 		{"a list of objects with a source",
 			`{"errors":[{"status":"422","source":{"pointer":"/data/subject"},"title":"Invalid","detail":"is required"}]}`, "", "",
 			fieldProblems("/data/subject", "is required")},
@@ -85,8 +88,20 @@ func TestErrorBodyShapes(t *testing.T) {
 			"", fieldProblems("recipients.email", "is invalid")},
 		{"errors of null beside fields", `{"errors":null,"fields":{"subject":["is required"]}}`, "", "",
 			fieldProblems("subject", "is required")},
+		{"errors of nothing beside fields", `{"errors":[],"fields":{"subject":["is required"]}}`, "", "",
+			fieldProblems("subject", "is required")},
 		{"a list of texts", `{"errors":["subject is required","email is taken"]}`, "", "subject is required; email is taken", nil},
 		{"a text", `{"errors":"subject is required"}`, "", "subject is required", nil},
+		{"a list of maps", `{"errors":[{"subject":["is required"]},{"email":"is taken"}]}`, "", "",
+			fieldProblems("subject", "is required", "email", "is taken")},
+		{"a list of lists", `{"errors":[["Invalid."],[{"field":"subject","message":"is required"}]]}`, "", "Invalid.",
+			fieldProblems("subject", "is required")},
+		{"a list of objects with messages in several languages", `{"errors":[{"field":"subject","message":{"en":"is required"}}]}`, "", "",
+			fieldProblems("subject.en", "is required")},
+		{"a list of objects that name a field and say nothing", `{"errors":[{"field":"subject"}]}`, "", "", nil},
+		{"a list of objects of a validator in Java",
+			`{"errors":[{"propertyPath":"subject","defaultMessage":"is required"},{"property":"email","defaultMessage":"is taken"}]}`, "", "",
+			fieldProblems("subject", "is required", "email", "is taken")},
 
 		{"error with message and fields", `{"error":{"code":"invalid","message":"Invalid.","fields":{"subject":["is required"]}}}`, "invalid",
 			"Invalid.", fieldProblems("subject", "is required")},
@@ -110,16 +125,21 @@ func TestErrorBodyShapes(t *testing.T) {
 			"", fieldProblems("subject", "is required")},
 		{"data with message and errors", `{"success":false,"data":{"message":"Invalid.","errors":{"subject":["is required"]}}}`, "", "Invalid.",
 			fieldProblems("subject", "is required")},
+		{"data with error as a text", `{"success":false,"data":{"error":"Invalid."}}`, "", "", fieldProblems("error", "Invalid.")},
 		{"message beside data", `{"success":false,"message":"Invalid.","data":{"subject":["is required"]}}`, "", "Invalid.",
 			fieldProblems("subject", "is required")},
 		{"message beside data of null", `{"success":false,"message":"Invalid.","data":null}`, "", "Invalid.", nil},
 		{"message beside data of a list", `{"success":false,"message":"Invalid.","data":["draft"]}`, "", "Invalid.", nil},
 		{"data beside errors is no error", `{"errors":{"subject":["is required"]},"data":{"cc":["eve@example.com"]}}`, "", "",
 			fieldProblems("subject", "is required")},
+		{"data as a map of texts", `{"success":false,"data":{"code":"E42","subject":"is required"}}`, "E42", "",
+			fieldProblems("code", "E42", "subject", "is required")},
 		{"a map of lists beside other members", `{"success":false,"state":"failed","subject":["is required"]}`, "", "",
 			fieldProblems("subject", "is required")},
 		{"the map of lists itself", `{"subject":["is required"],"message":["is too long"]}`, "",
 			"", fieldProblems("subject", "is required", "message", "is too long")},
+		{"the same with message first", `{"message":["is too long"],"subject":["is required"]}`, "",
+			"", fieldProblems("message", "is too long", "subject", "is required")},
 
 		{"problem+json", `{"type":"about:blank","title":"Unprocessable","status":422,"detail":"The subject is missing.","instance":"/1"}`, "",
 			"The subject is missing.", nil},
@@ -129,6 +149,8 @@ func TestErrorBodyShapes(t *testing.T) {
 		{"an OAuth error", `{"error":"invalid_token","error_description":"The token has expired."}`, "", "The token has expired.; invalid_token",
 			nil},
 		{"a code by another name", `{"error_code":"E42","msg":"Invalid."}`, "E42", "Invalid.", nil},
+		{"a list in place of a message", `{"status":422,"messages":["Invalid.","Sorry."]}`, "", "Invalid.; Sorry.", nil},
+		{"a map in place of a message", `{"message":{"subject":"is required"}}`, "", "", fieldProblems("subject", "is required")},
 		{"a code that is a number", `{"code":1042,"message":"Invalid."}`, "1042", "Invalid.", nil},
 		{"a message that is a number", `{"message":42}`, "", "42", nil},
 		{"messages that are no texts", `{"errors":{"retries":[3,true,null]}}`, "", "", fieldProblems("retries", "3|true")},
@@ -138,6 +160,7 @@ func TestErrorBodyShapes(t *testing.T) {
 		{"plain text", "  upstream connect error\n", "", "upstream connect error", nil},
 		{"plain text that begins as JSON does", "no healthy upstream", "", "no healthy upstream", nil},
 		{"plain text that begins with a number", "503 backend read error", "", "503 backend read error", nil},
+		{"plain text that begins with a quote", `"api" is unavailable`, "", `"api" is unavailable`, nil},
 		{"text with control characters is kept", `{"message":"\u001b[31mred\r\n\u0000"}`, "", "\x1b[31mred\r\n\x00", nil},
 		{"text that is no UTF-8 is mended", "{\"message\":\"caf\xe9\"}", "", "caf\uFFFD", nil},
 		{"a byte order mark is passed over", "\uFEFF{\"message\":\"Invalid.\"}", "", "Invalid.", nil},
@@ -162,6 +185,7 @@ func TestErrorBodyShapes(t *testing.T) {
 		{"JSON that breaks off in a list", `{"errors":[{"field":"subject","message":"is required"},{"field":"em`, "", "",
 			fieldProblems("subject", "is required")},
 		{"JSON with a mistake keeps what came before", `{"message":"Invalid.", errors: {}}`, "", "Invalid.", nil},
+		{"JSON with a mistake in a list keeps what came before", `{"errors":["Invalid." "Sorry."],"message":"Sorry."}`, "", "Invalid.", nil},
 		{"deep nesting is given up", `{"message":"Invalid.","errors":` + strings.Repeat(`[`, 20_000), "", "Invalid.", nil},
 	}
 	for _, test := range tests {
@@ -185,6 +209,33 @@ func TestErrorBodyKeepsMessagesBesideTheStatusText(t *testing.T) {
 	err := scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(422, body))
 	assert.ErrorContains(t, err, "subject is required")
 	assert.ErrorContains(t, err, "email is taken")
+}
+
+func TestErrorBodyForms(t *testing.T) {
+	blanks := strings.Repeat(" ", wire.MaxErrorBody)
+	tests := []struct {
+		name, body string
+		form       wire.Form
+	}{
+		{"nothing but blanks", " \r\n", wire.Empty},
+		{"HTML", " <html></html>", wire.Markup},
+		{"plain text", "no healthy upstream", wire.Text},
+		{"an object", `{"message":"Invalid."}`, wire.JSON},
+		{"a number", "42", wire.JSON},
+		{"an object of the service", `{"message":"Invalid.","success":false}`, wire.FromService},
+		{"an object whose success is a text", `{"success":"false"}`, wire.JSON},
+		{"an object whose success is null", `{"success":null}`, wire.JSON},
+		{"an object below another", `{"error":{"success":false}}`, wire.JSON},
+		{"an object that breaks off", `{"success":false,"message":"Inv`, wire.Text},
+		{"an object that more text follows", `{"success":false} {`, wire.Text},
+		{"an object that is cut off at the limit", `{"success":false,` + blanks, wire.FromService},
+		{"plain text that is cut off at the limit", "42," + blanks, wire.Text},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			assert.Equal(t, test.form, wire.ReadErrorBody([]byte(test.body)).Form)
+		})
+	}
 }
 
 func TestErrorBodyIsReadForEveryStatus(t *testing.T) {
@@ -242,6 +293,14 @@ func TestErrorBodyIsBounded(t *testing.T) {
 		const endOfAKey = 2 << 10 // one that is escaped twice, across the limit
 		assert.LessOrEqual(t, body.read, scripted.MaxKeptBody+endOfAKey)
 	})
+	t.Run("fields below a name that is long are left out in the end, and none is taken for the request", func(t *testing.T) {
+		body := `{"errors":{"` + strings.Repeat("a", scripted.MaxKeptBody/2) + `":{` + strings.Repeat(`"b":"1","c":"2",`, 100) + `"d":"3"}}}`
+		var answer *messaging.APIError
+		require.ErrorAs(t, scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(422, body)), &answer)
+		assert.Empty(t, answer.Message)
+		assert.Greater(t, len(answer.Fields), 1)
+		assert.Less(t, len(answer.Fields), 10)
+	})
 	t.Run("plain text is cut between two bytes of a character, and read all the same", func(t *testing.T) {
 		text := "x" + strings.Repeat("é", scripted.MaxKeptBody)
 		var answer *messaging.APIError
@@ -257,6 +316,11 @@ func TestErrorBodyMemoryIsBoundedByItsLength(t *testing.T) {
 		"many messages": `["` + strings.Repeat(`a","`, scripted.MaxKeptBody/4) + `"]`,
 		"many fields below a name that is long": `{"errors":{"` + strings.Repeat("a", half) + `":{` + strings.Repeat(`"b":1,`, half/6) +
 			`"b":1}}}`,
+		"many empty objects below a name that is long": `{"errors":{"` + strings.Repeat("a", half) + `":{` + strings.Repeat(`"b":{},`, half/7) +
+			`"b":{}}}}`,
+		"many names below a name that is long": `{"errors":{"` + strings.Repeat("a", half) + `":[` +
+			strings.Repeat(`{"key":"b"},`, half/12) + `{}]}}`,
+		"many levels":       strings.Repeat(`{"a":`, scripted.MaxKeptBody/5),
 		"many small values": `{"errors":{` + strings.Repeat(`"a":1,`, scripted.MaxKeptBody/6) + `"a":1}}`,
 	}
 	for name, body := range tests {

@@ -32,8 +32,8 @@ func TestTheCodeOfAnErrorIsThatOfTheServer(t *testing.T) {
 
 func TestTheInputHoldsEveryEntryAsItIs(t *testing.T) {
 	entries := []ledger.NewEntry{
-		{Key: "order", Operation: "trigger event", Digest: []byte{0, 0xab}, Body: []byte(`{"a": "\"<&>"}`), Priority: ledger.Low, Repeatable: true,
-			NotBefore: time.UnixMilli(1), NotAfter: time.UnixMilli(2)},
+		{Key: "order", Operation: "trigger event", Digest: []byte{0, 0xab}, Body: []byte(`{"a": "\"<&>"}`), Priority: ledger.Low,
+			Repeatable: true, NotBefore: time.UnixMilli(1), NotAfter: time.UnixMilli(2)},
 		{Key: `"},{<&>\ and ü`, Operation: "send email broadcast", Body: []byte{0, 0xff}, Sealed: true},
 		{Key: "no body"},
 	}

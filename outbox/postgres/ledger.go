@@ -171,8 +171,8 @@ func (l *base) Due(ctx context.Context, looks []ledger.Look) ([]ledger.Due, erro
 	}, `SELECT n, `+micros(`first.not_before`)+`, first.id, first.size, `+micros(`first.not_before - statement_timestamp()`)+`,
 			NOT `+notPaused+`look.operation)
 		FROM json_to_recordset($1::text::json) AS look(n integer, operation text, lane smallint, timed boolean, time bigint, id bigint)
-		CROSS JOIN LATERAL (SELECT not_before, id, `+size+` AS size FROM {entry} WHERE state = 0 AND operation = look.operation AND lane = look.lane
-			AND `+fmt.Sprintf(afterPosition, "look.time", "look.id")+`
+		CROSS JOIN LATERAL (SELECT not_before, id, `+size+` AS size FROM {entry} WHERE state = 0 AND operation = look.operation
+			AND lane = look.lane AND `+fmt.Sprintf(afterPosition, "look.time", "look.id")+`
 			AND not_before <= CASE WHEN look.timed THEN 'infinity'::timestamptz ELSE 'epoch' END
 			AND (not_after IS NULL OR not_after > statement_timestamp())
 			ORDER BY not_before, id LIMIT 1) AS first`, asJSON(wire))

@@ -165,8 +165,8 @@ func TestOwnTransactionsAreReadCommitted(t *testing.T) {
 			for n := range 50 {
 				_, err := ledger.Open(store.Ledger()).Insert(context.Background(), []ledger.NewEntry{entry(fmt.Sprintf("%d %d", i, n))})
 				assert.NoError(t, err)
-				_, err = ledger.Open(store.Ledger()).Claim(context.Background(), ledger.Claim{Token: ledger.Token{byte(i + 1)}, Lease: time.Minute, Limit: 3,
-					Look: triggers, MaxBytes: 100})
+				_, err = ledger.Open(store.Ledger()).Claim(context.Background(), ledger.Claim{Token: ledger.Token{byte(i + 1)},
+					Lease: time.Minute, Limit: 3, Look: triggers, MaxBytes: 100})
 				assert.NoError(t, err)
 			}
 		})

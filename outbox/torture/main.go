@@ -1,6 +1,6 @@
-// Torture tries to make an outbox send an entry twice or lose one, and measures what an
-// outbox costs. Each part fills rows of a table in README.md or in ../SCALING.md. The exit
-// status is 1 if a row misses what is required.
+// Torture tries to make an outbox send an entry twice or lose one. Each part fills a row of a
+// table in README.md, or two. The exit status is 1 if a row misses what is required. What an
+// outbox costs is measured by the benchmarks beside it.
 package main
 
 import (
@@ -19,8 +19,6 @@ import (
 	"github.com/messaging-go/messaging/outbox/torture/internal/pgserver"
 	"github.com/messaging-go/messaging/outbox/torture/internal/report"
 	"github.com/messaging-go/messaging/outbox/torture/internal/worker"
-	"github.com/messaging-go/messaging/outbox/torture/rates"
-	"github.com/messaging-go/messaging/outbox/torture/sidebyside"
 )
 
 func main() {
@@ -32,7 +30,7 @@ func main() {
 
 // children are the main functions of the processes that this program starts, which take a
 // task.
-var children = map[string]func(ctx context.Context, task string) error{worker.Name: worker.Work, sidebyside.Name: sidebyside.Work}
+var children = map[string]func(ctx context.Context, task string) error{worker.Name: worker.Work}
 
 // command runs this program, or one of the processes that it starts.
 func command(args []string) error {
@@ -42,7 +40,7 @@ func command(args []string) error {
 		return children[args[0]](ctx, args[1])
 	}
 	flags := flag.NewFlagSet("torture", flag.ContinueOnError)
-	quick := flags.Bool("quick", false, "use small numbers, and neither judge rates nor write tables")
+	quick := flags.Bool("quick", false, "use small numbers, and write no table")
 	only := flags.String("run", "", "run only the parts whose names match this regular expression")
 	server := flags.String("postgres", "", "URL of a Postgres server; without it, one is started")
 	if err := flags.Parse(args); err != nil {
@@ -68,67 +66,45 @@ func command(args []string) error {
 	return run(ctx, parts(*quick, *server, dir), pattern, !*quick)
 }
 
-// tables are the tables, in the order in which their parts run.
-var tables = []report.Table{
-	{Name: "faults", File: "README.md", Head: faults.Head},
-	{Name: "side by side", File: "README.md", Head: sidebyside.Head},
-	{Name: "the client", File: "README.md", Head: rates.ClientHead},
-	{Name: "processes", File: "../SCALING.md", Head: rates.ProcessesHead},
-	{Name: "size", File: "../SCALING.md", Head: rates.SizeHead},
-	{Name: "bloat", File: "../SCALING.md", Head: rates.BloatHead},
-}
+// results is the table of the results.
+var results = report.Table{Name: "faults", File: "README.md", Head: faults.Head}
 
 // parts returns all parts.
 func parts(quick bool, server, dir string) []report.Part {
-	hurt := faults.Lab{Server: server, Dir: dir, Entries: 10_000, Times: 20}
-	compare := sidebyside.Lab{Server: server, Dir: dir, Entries: 10_000, Kills: 20, Callers: 16, Commits: 4 * time.Second}
-	measure := rates.Lab{Server: server, Dir: dir, Warm: 2 * time.Second, Window: 5 * time.Second, Processes: 8, Entries: 10_000_000,
-		Deliveries: 2_000_000}
+	lab := faults.Lab{Server: server, Dir: dir, Entries: 10_000, Times: 20}
 	if quick {
-		hurt.Entries, hurt.Times = 900, 4
-		compare.Entries, compare.Kills, compare.Commits = 1000, 2, time.Second
-		measure = rates.Lab{Server: server, Dir: dir, Quick: true, Warm: 200 * time.Millisecond, Window: 300 * time.Millisecond, Processes: 1,
-			Entries: 20_000, Deliveries: 8000}
+		lab.Entries, lab.Times = 900, 4
 	}
-	all := faults.Parts(hurt)
-	all = append(all, sidebyside.Parts(compare)...)
-	return append(all, rates.Parts(measure)...)
+	return faults.Parts(lab)
 }
 
 // partLimit only ends a part that hangs.
 const partLimit = time.Hour
 
-// run runs the parts that match, and prints their rows. It writes each table all of whose
-// parts found rows, if it is to.
+// run runs the parts that match, and prints their rows. If it is to, it writes the table, as long as
+// all parts ran and found rows.
 func run(ctx context.Context, parts []report.Part, only *regexp.Regexp, write bool) error {
 	machine := report.Machine()
+	fmt.Printf("\n%s\n", strings.Join(results.Head, " | "))
 	var problems []error
-	ran := 0
-	for _, t := range tables {
-		var rows []report.Row
-		complete := true
-		for _, p := range parts {
-			if p.Table != t.Name {
-				continue
-			}
-			if !only.MatchString(p.String()) {
-				complete = false
-				continue
-			}
-			if ran++; len(rows) == 0 {
-				fmt.Printf("\n%s\n", strings.Join(t.Head, " | "))
-			}
-			found, err := do(ctx, p)
-			problems = append(problems, err)
-			rows = append(rows, found...)
-			complete = complete && len(found) > 0
+	var rows []report.Row
+	ran, complete := 0, true
+	for _, p := range parts {
+		if !only.MatchString(p.String()) {
+			complete = false
+			continue
 		}
-		if write && complete {
-			problems = append(problems, t.Write(rows, machine))
-		}
+		ran++
+		found, err := do(ctx, p)
+		problems = append(problems, err)
+		rows = append(rows, found...)
+		complete = complete && len(found) > 0
 	}
 	if ran == 0 {
 		return errors.New("no part matches -run")
+	}
+	if write && complete {
+		problems = append(problems, results.Write(rows, machine))
 	}
 	return errors.Join(problems...)
 }

@@ -15,8 +15,8 @@ import (
 
 // pages are the pages of a sandbox to which sendSome has sent.
 var pages = []string{
-	"/", "/requests/10", "/requests/8", "/requests/9", "/requests/5", "/requests/5?tab=exchange", "/requests/10?tab=diff&with=8",
-	"/requests/10?tab=audience", "/requests/10?tab=check", "/requests/10?tab=source", "/requests/10?tab=copy", "/requests/10?tab=replay",
+	"/", "/requests/10", "/requests/8", "/requests/9", "/requests/5", "/requests/5?tab=exchange",
+	"/requests/10?tab=audience", "/requests/10?tab=source", "/requests/10?tab=again",
 	"/customers/1", "/events/1", "/messages/1", "/faults", "/help", "/?q=has:skipped", "/?q=nowhere", "/?q=status:many", "/requests/4711",
 }
 

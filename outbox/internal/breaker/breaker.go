@@ -36,7 +36,8 @@ type Outcome struct {
 	Kind       Kind
 	Reason     string // without personal data
 	RetryAfter time.Duration
-	Delay      time.Duration // between two probes while this is the reason; 0 if it grows
+	// Delay is the time between two probes while this is the reason, or 0 if it grows.
+	Delay time.Duration
 }
 
 // Timing holds the durations of the breakers.
@@ -250,8 +251,8 @@ func (b *Breakers) probed(p Pass, outcome Outcome, now time.Time) {
 	case outcome.Kind == Works, outcome.Kind == Denied:
 		s.why, b.operation(p.Operation).window = "", 1
 		b.logger.Info("outbox: the breaker is closed again", "operation", p.Operation)
-	case outcome.Kind == Nothing:
-		s.until = now
+	case outcome.Kind == Nothing, outcome.Delay > 0 && outcome.Reason != s.why: // says nothing about the reason
+		s.until = now.Add(outcome.Delay)
 	case outcome.Kind == Failed && p.ofKey: // says nothing about the key
 		s.open(Outcome{Reason: s.why, RetryAfter: outcome.RetryAfter}, b.longer(s.delay), now)
 	default:

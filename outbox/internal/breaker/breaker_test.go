@@ -182,3 +182,33 @@ func TestAProbeThatSentNothingIsFollowedByTheNextAtOnce(t *testing.T) {
 	b.GiveBack(p, 1)
 	assert.True(t, send(b, "send", Works, now), "after one that found no entry")
 }
+
+func TestAProbeWithADelayOfItsOwnChangesNoOtherReason(t *testing.T) {
+	unopened := Outcome{Kind: Failed, Reason: "cannot open", Delay: 100 * time.Millisecond}
+	probe := func(g *Breakers, now time.Time, outcome Outcome) {
+		t.Helper()
+		p := g.Admit("send", 1, now)
+		assert.True(t, p.N == 1, "a probe is permitted")
+		g.Report(p, outcome, now)
+	}
+	for _, kind := range []Kind{Failed, KeyFailed} {
+		g, now := newBreakers(64), time.Now()
+		for range 6 { // up to the longest delay
+			probe(g, now, Outcome{Kind: kind, Reason: "reason"})
+			now = now.Add(time.Hour)
+		}
+		probe(g, now, unopened)
+		assert.Equal(t, 100*time.Millisecond, g.Wait("send", now))
+		assert.Equal(t, map[string]string{"send": "reason"}, g.Reasons())
+		now = now.Add(100 * time.Millisecond)
+		probe(g, now, Outcome{Kind: kind, Reason: "reason"})
+		assert.Equal(t, timing.Longest, g.Wait("send", now), "as if it had not been sent")
+	}
+	g, now := newBreakers(64), time.Now()
+	for range 6 {
+		probe(g, now, unopened)
+		assert.Equal(t, 100*time.Millisecond, g.Wait("send", now))
+		now = now.Add(100 * time.Millisecond)
+	}
+	assert.Equal(t, map[string]string{"send": "cannot open"}, g.Reasons())
+}

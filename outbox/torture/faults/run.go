@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/url"
 	"slices"
 	"strings"
@@ -48,8 +49,25 @@ func (l Lab) newRun(ctx context.Context, server string, entries int, to *service
 	if r.db, err = worker.Open(ctx, name, nil); err != nil {
 		return r, err
 	}
-	_, err = r.db.EnqueueAll(ctx, worker.Items(entries))
+	_, err = r.db.EnqueueAll(ctx, items(entries))
 	return r, err
+}
+
+// items returns the entries of a run. Every tenth one is repeatable, and one in a thousand has
+// a body that is larger than what one claim takes of others.
+func items(n int) iter.Seq2[outbox.Item, error] {
+	return func(yield func(outbox.Item, error) bool) {
+		for i := range n {
+			item := worker.ItemOf(worker.Key(i))
+			item.Repeatable = i%10 == 0
+			if i%1000 == 500 {
+				item.Prepared = worker.Large(item.Key)
+			}
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (r *run) close() {
@@ -230,10 +248,7 @@ type truth struct {
 
 func (r *run) truth(ctx context.Context) (t truth, err error) {
 	carried := r.service.Carried()
-	for key, n := range carried {
-		if n > 1 {
-			t.twice++
-		}
+	for key := range carried {
 		if _, lost := r.service.Fate(key); lost {
 			t.lostResponses++
 		}
@@ -243,6 +258,7 @@ func (r *run) truth(ctx context.Context) (t truth, err error) {
 			return t, err
 		}
 		t.entries++
+		t.twice += btoi(carried[entry.Key] > 1 && !entry.Repeatable)
 		switch n := carried[entry.Key]; entry.State {
 		case outbox.Accepted:
 			_, lost := r.service.Fate(entry.Key)

@@ -130,7 +130,8 @@ func TestATimeNeedsAZoneInAnyForm(t *testing.T) {
 }
 
 func TestAKeyThatLooksLikeAnotherOneIsABadRow(t *testing.T) {
-	for key, bad := range map[string]bool{"A 1": false, "É1": false, " 1": true, "1\u00a0": true, "1\u200b": true, "\ufeff1": true, "1\t": true} {
+	for key, bad := range map[string]bool{"A 1": false, "É1": false, " 1": true, "1\u00a0": true, "1\u200b": true, "\ufeff1": true,
+		"1\t": true} {
 		found := bodies(t, fileOf("a.csv", "email,order\na@example.com,"+key+"\n", nil, "order"))
 		assert.Equal(t, bad, strings.Contains(found[0], "is the key, which must have"), "%q: %s", key, found)
 	}

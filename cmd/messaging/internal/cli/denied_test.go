@@ -45,7 +45,8 @@ func TestAKeyThatIsRefusedEndsARunAndStatusSaysWhy(t *testing.T) {
 	text := o.profiled(4, runUntilEmpty)
 	assert.Contains(t, text, "the service refuses the key, from key_command sh: 401 Unauthorized; correct it, and run the same command again")
 	assert.NotContains(t, text, "the key has changed")
-	assert.Regexp(t, `"pending":2,.*"denied":"A-[12]: trigger event: .*401 Unauthorized`, o.must("outbox", "status", "--ledger", "o.db", "--json"))
+	assert.Regexp(t, `"pending":2,.*"denied":"A-[12]: trigger event: .*401 Unauthorized`, o.must("outbox", "status", "--ledger",
+		"o.db", "--json"))
 
 	require.NoError(t, os.Remove(filepath.Join(o.folder, "asked")))
 	text = o.profiled(0, `(while ! test -e asked; do sleep 0.01; done; sleep 0.1; printf %s `+o.service.APIKey()+" >key) & "+runUntilEmpty)

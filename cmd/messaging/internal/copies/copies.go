@@ -1,17 +1,11 @@
-// Package copies writes a recorded request in other forms: as a command, as Go code and as an email file.
+// Package copies writes a recorded request as a command that sends it again.
 package copies
 
 import (
 	"bytes"
-	"fmt"
-	"mime"
-	"mime/quotedprintable"
 	"net/http"
-	"net/mail"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/messaging-go/messaging/internal/fake"
@@ -42,23 +36,6 @@ func Curl(r fake.Request, bodyPath string) string {
 	return before + strings.Join(command, " \\\n  ")
 }
 
-// Go returns statements that send the body of a send again with package messaging. They use the variables ctx and client.
-func Go(op string, body []byte) string {
-	if len(body) > maxCommand {
-		return "// The body is too large to be shown as code."
-	}
-	return fmt.Sprintf("prepared, err := messaging.ParsePrepared(%q, []byte(%s))\nif err == nil {\n\t_, err = client.Send(ctx, prepared)\n}",
-		op, stringCode(string(body)))
-}
-
-// stringCode returns a string as Go code, in backquotes where that is easier to read.
-func stringCode(s string) string {
-	if strings.ContainsAny(s, "\"\n") && strconv.CanBackquote(strings.ReplaceAll(s, "\n", "")) {
-		return "`" + s + "`"
-	}
-	return strconv.Quote(s)
-}
-
 // ShellQuote quotes a text for a POSIX shell, if it has to be.
 func ShellQuote(s string) string {
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
@@ -67,41 +44,4 @@ func ShellQuote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// EML returns an email broadcast as a file that email programs open, as a draft of the sender: it names who gets a blind
-// copy. An email program loads its remote images.
-func EML(b *fake.EmailBroadcast, at time.Time, html bool) []byte {
-	var out bytes.Buffer
-	header := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&out, "%s: %s\r\n", name, strings.ReplaceAll(oneLine(value), "?= =?", "?=\r\n =?"))
-		}
-	}
-	header("Date", at.UTC().Format(time.RFC1123Z))
-	header("From", (&mail.Address{Name: oneLine(b.SenderName), Address: b.SenderEmail}).String())
-	header("To", b.Email)
-	header("Cc", strings.Join(b.CC, ", "))
-	header("Bcc", strings.Join(b.BCC, ", "))
-	header("Reply-To", strings.Join(b.ReplyTo, ", "))
-	header("Subject", mime.QEncoding.Encode("utf-8", oneLine(b.Subject)))
-	header("X-Unsent", "1")
-	header("MIME-Version", "1.0")
-	header("Content-Type", map[bool]string{true: "text/html", false: "text/plain"}[html]+"; charset=utf-8")
-	header("Content-Transfer-Encoding", "quoted-printable")
-	out.WriteString("\r\n")
-	quoted := quotedprintable.NewWriter(&out) // a buffer returns no error
-	_, _ = quoted.Write([]byte(strings.ReplaceAll(b.Message, "\r\n", "\n")))
-	_ = quoted.Close()
-	return out.Bytes()
-}
-
-// oneLine replaces control characters: a line break would begin another field.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, s)
 }

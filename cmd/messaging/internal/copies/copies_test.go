@@ -1,22 +1,16 @@
 package copies_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/http/httptest"
-	"net/mail"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -94,29 +88,6 @@ func TestCopiedCurlSendsTheSameRequest(t *testing.T) {
 	assert.Less(t, len(sends("a large body, which is fetched from the inspector", large)), 1000)
 }
 
-// TestCopiedGoSendsTheSameRequest runs the code of all sends in one program.
-func TestCopiedGoSendsTheSameRequest(t *testing.T) {
-	address, got := receive(t)
-	program := "package main\n\nimport (\n\"context\"\n\"fmt\"\n\"os\"\n\n\"github.com/messaging-go/messaging\"\n)\n\n" +
-		"func main() {\nctx := context.Background()\nclient, err := messaging.NewClient(os.Args[1], \"the-api-key\", " +
-		"messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))\nif err != nil {\npanic(err)\n}\n"
-	var order []fake.Request
-	for name, r := range requests {
-		if op, _ := service.Find(r.Method, r.Path); len(r.Body) > 0 {
-			program += fmt.Sprintf("{ // %s\n%s\nif err != nil {\nfmt.Println(err)\n}\n}\n", name, copies.Go(op.Name, r.Body))
-			order = append(order, r)
-		}
-	}
-	file := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(file, []byte(program+"}\n"), 0o600))
-	out, err := exec.Command("go", "run", file, address).CombinedOutput()
-	require.NoError(t, err, "%s\n%s", out, program)
-	require.Len(t, got, len(order), "%s", out)
-	for _, r := range order {
-		assert.Equal(t, textOf(r), textOf(<-got))
-	}
-}
-
 // FuzzShellQuoting runs the commands with programs that print their arguments.
 func FuzzShellQuoting(f *testing.F) {
 	for _, seed := range []string{"'", `'"'"'`, "$(id)", "`id`", "a\nb", `\`, "!", "é", "-n", "%s", "@file", "", "'\\''", "\r\n"} {
@@ -139,44 +110,4 @@ func FuzzShellQuoting(f *testing.F) {
 		assert.Contains(t, arguments, text, command)
 		assert.LessOrEqual(t, len(arguments), 11, command)
 	})
-}
-
-func FuzzEmailFile(f *testing.F) {
-	f.Add("Moved\r\nBcc: evil@example.com", "Acme\nX", "a@b.test", "<p>Hi</p>")
-	f.Add("é\u2028x", "\"\\", "a@b.test>\r\n", "--=_messaging_sandbox--\r\n.\r\n")
-	f.Fuzz(func(t *testing.T, subject, name, address, message string) {
-		for _, html := range []bool{true, false} {
-			file := copies.EML(&fake.EmailBroadcast{Subject: subject, SenderName: name, SenderEmail: address, Email: address,
-				CC: []string{address}, ReplyTo: []string{address}, Message: message}, time.Now(), html)
-			parsed, err := mail.ReadMessage(bytes.NewReader(file))
-			require.NoError(t, err, "%q", file)
-			for field := range parsed.Header {
-				assert.Contains(t, []string{"Date", "From", "To", "Cc", "Reply-To", "Subject", "X-Unsent", "Mime-Version", "Content-Type",
-					"Content-Transfer-Encoding"}, field)
-			}
-			if decoded, err := new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject")); utf8.ValidString(subject) {
-				require.NoError(t, err)
-				assert.Equal(t, strings.Trim(strings.Map(blank, subject), " "), strings.Trim(decoded, " ")) // the ends of a field are not its text
-			}
-		}
-	})
-}
-
-// blank returns a blank in place of a character that would begin another field.
-func blank(r rune) rune {
-	if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-		return ' '
-	}
-	return r
-}
-
-func TestEmailFileHasTheMessage(t *testing.T) {
-	file := copies.EML(&fake.EmailBroadcast{Subject: "Größe, “neu”", SenderName: "Acme, Inc.", SenderEmail: "a@acme.test",
-		Email: "b@acme.test", Message: "<p>Grüße</p>"}, time.Unix(0, 0), true)
-	parsed, err := mail.ReadMessage(bytes.NewReader(file))
-	require.NoError(t, err)
-	from, err := parsed.Header.AddressList("From")
-	require.NoError(t, err)
-	assert.Equal(t, []*mail.Address{{Name: "Acme, Inc.", Address: "a@acme.test"}}, from)
-	assert.Contains(t, string(file), "<p>Gr=C3=BC=C3=9Fe</p>")
 }

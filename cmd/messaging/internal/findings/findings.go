@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/openapi"
@@ -51,7 +51,6 @@ var Rules = []Rule{
 	{"wrong_type", "A value has another type than its parameter", false, wrongType},
 	{"empty_value", "A required value is empty", false, emptyValue},
 	{"no_variable", "A placeholder has no variable", false, noVariable},
-	{"email_check", "A link of the email is broken, or an image is loaded over http", false, emailCheck},
 }
 
 // Of returns what the rules find in an entry.
@@ -116,14 +115,11 @@ func duplicate(e *history.Entry, _ Events) string {
 }
 
 func nameAsID(e *history.Entry, events Events) string {
-	var body struct {
-		EventID string `json:"event_id"`
-	}
-	if e.Op != service.TriggerEvent.Name || e.Status != http.StatusUnprocessableEntity || json.Unmarshal(e.Request.Body, &body) != nil {
+	if e.Op != service.TriggerEvent.Name || e.Status != http.StatusUnprocessableEntity {
 		return ""
 	}
 	for _, event := range events.Events() {
-		if event.Name == body.EventID {
+		if event.Name == e.EventID {
 			return fmt.Sprintf("event_id is the name of an event. Its id is %s.", event.ID)
 		}
 	}
@@ -170,7 +166,48 @@ func Refusal(e *history.Entry) error {
 	if e.Delivery != messaging.DeliveryAccepted || len(e.Request.Body) > maxRead {
 		return nil
 	}
-	return copies.Refusal(e.Op, e.Request.Body)
+	var params interface {
+		Prepare() (*messaging.Prepared, error)
+	}
+	switch sent := e.Sent().(type) {
+	case *fake.EmailBroadcast:
+		sent.Params.Schedule = unlessOver(sent.Params.Schedule)
+		params = sent.Params
+	case *fake.PushBroadcast:
+		sent.Params.Schedule = unlessOver(sent.Params.Schedule)
+		params = sent.Params
+	case *fake.Trigger:
+		params = sent.Params
+	case *fake.Event:
+		params = createParams(sent)
+	default:
+		return nil
+	}
+	_, err := params.Prepare()
+	return err
+}
+
+// unlessOver returns a schedule, or nil if it is over by now: that was judged when the request arrived.
+func unlessOver(s *messaging.Schedule) *messaging.Schedule {
+	if s == nil {
+		return nil
+	}
+	if zone, err := time.LoadLocation(s.Timezone); err == nil {
+		if at, err := time.ParseInLocation(time.DateTime, s.Date, zone); err == nil && time.Since(at) > 0 {
+			return nil
+		}
+	}
+	return s
+}
+
+// createParams returns the params that create an event.
+func createParams(event *fake.Event) messaging.EventCreateParams {
+	params := messaging.EventCreateParams{Name: event.Name, Description: event.Description, Parameters: []messaging.EventParameter{}}
+	for _, p := range event.Parameters {
+		params.Parameters = append(params.Parameters,
+			messaging.EventParameter{Name: p.Name, Type: messaging.ParameterType(p.Type), Required: p.Required})
+	}
+	return params
 }
 
 func unknownParameter(e *history.Entry, events Events) string {
@@ -202,9 +239,9 @@ func parameters(e *history.Entry, events Events, matches func(fake.EventParamete
 		return nil
 	}
 	event, _ := events.Event(e.EventID)
-	payload := e.Object("payload")
+	values := e.Values()
 	for _, p := range event.Parameters {
-		value := payload[p.Name]
+		value := values[p.Name]
 		wasRead := len(value) > 0 && string(value) != "null" && !e.Skips(p.Name)
 		if wasRead && matches(p, value) {
 			names = append(names, p.Name)
@@ -256,26 +293,11 @@ func noVariable(e *history.Entry, _ Events) string {
 	if email == nil {
 		return ""
 	}
-	sent := e.Object("variables")
 	var names []string
-	for _, name := range mail.Placeholders(email.Subject, email.Message) {
-		if !mail.HasVariable(sent, name) {
+	for _, name := range mail.Placeholders(email.Params.Subject, email.Params.Message) {
+		if !mail.HasVariable(email.Params.Variables, name) {
 			names = append(names, "{{"+name+"}}")
 		}
 	}
 	return about(names, "sent without a variable. What the service does with it is not documented.")
-}
-
-func emailCheck(e *history.Entry, _ Events) string {
-	const most = 64 << 10
-	email := emailOf(e)
-	if email == nil || len(email.Message) > most {
-		return ""
-	}
-	for _, found := range mail.Check(email.Message, len(email.Message)) {
-		if found.Severity == mail.High {
-			return "The check of the email found: " + found.Text + "."
-		}
-	}
-	return ""
 }

@@ -30,10 +30,10 @@ type Entry struct {
 	// Subject is that of a broadcast, even if it was not carried out.
 	Subject string
 	// EventID and EventName are those of the event that was triggered or created. An event
-	// that was not created has no id. If a trigger was not carried out, the name is that of
-	// the event at the time, if it existed.
+	// that was not created has no id. The name of one that was triggered is that at the time,
+	// if it existed.
 	EventID, EventName string
-	// Parameters is how many the event has that was created.
+	// Parameters is how many the event has that was to be created.
 	Parameters int
 	// Names are the addresses of the first customers that the request names, even if it was not carried out, or else what else
 	// names them. Named is how many there are. Those of a segment are not known.
@@ -76,7 +76,7 @@ type Note struct {
 
 // Codes are the codes of the rules, for searches.
 var Codes = []string{"foreign_key", "key_header", "skipped", "duplicate", "name_as_id", "wrong_path", "sdk_refuses", "unknown_parameter",
-	"wrong_type", "empty_value", "no_variable", "email_check"}
+	"wrong_type", "empty_value", "no_variable"}
 
 // Change is a customer that a request created or updated.
 type Change struct {
@@ -124,22 +124,13 @@ func newEntry(e *fake.Exchange, eventName func(id string) string) *Entry {
 	err := outcome.Of(e)
 	entry := &Entry{Exchange: &kept, Attempt: 1, content: contentOf(e),
 		Delivery: messaging.DeliveryOf(err), retried: messaging.NextStepOf(err) == messaging.NextRetry}
-	switch effect := e.Effect.(type) {
-	case *fake.EmailBroadcast:
-		entry.Kind = EmailBroadcast
-		entry.broadcast(effect.Subject, effect.AllCustomers, effect.Recipients)
-	case *fake.PushBroadcast:
-		entry.Kind = PushBroadcast
-		entry.broadcast(effect.Subject, effect.AllCustomers, effect.Recipients)
-	case *fake.Trigger:
-		entry.Kind = Trigger
-		entry.trigger(effect.EventID, effect.EventName, effect.Email, effect.Customer)
-		entry.keepSkipped(effect.Skipped)
-	case *fake.Event:
-		entry.Kind, entry.EventID, entry.EventName = Event, effect.ID, clip(effect.Name)
-		entry.Parameters = len(effect.Parameters)
-	case nil:
-		entry.readRefused(eventName)
+	sent := e.Effect
+	if sent == nil && len(e.Request.Body) <= maxRefused {
+		sent = entry.Sent()
+	}
+	kind := entry.describe(sent, eventName)
+	if e.Effect != nil {
+		entry.Kind = kind
 	}
 	for _, change := range e.Customers {
 		if change.Created {
@@ -160,58 +151,37 @@ func newEntry(e *fake.Exchange, eventName func(id string) string) *Entry {
 // maxRefused is the size of the largest body that is read for the row of a refused request.
 const maxRefused = 256 << 10
 
-// readRefused reads what a request names that was not carried out, as far as it can be read.
-func (e *Entry) readRefused(eventName func(id string) string) {
-	if len(e.Request.Body) > maxRefused {
-		return
-	}
-	body := read[struct {
-		Subject, Name string
-		EventID       string          `json:"event_id"`
-		AllCustomers  bool            `json:"all_customers"`
-		Recipients    json.RawMessage // several, or one without an array
-		Payload       struct {
-			Email    string
-			Customer fake.CustomerParams
+// describe keeps what a row shows of what was sent, and returns its kind, or "".
+func (e *Entry) describe(sent any, eventName func(id string) string) Kind {
+	switch sent := sent.(type) {
+	case *fake.EmailBroadcast:
+		e.broadcast(sent.Params.Subject, sent.Everyone, sent.Customers, sent.Segments)
+		return EmailBroadcast
+	case *fake.PushBroadcast:
+		e.broadcast(sent.Params.Subject, sent.Everyone, sent.Customers, sent.Segments)
+		return PushBroadcast
+	case *fake.Trigger:
+		id := sent.Params.EventID
+		e.EventID, e.EventName = clip(id), clip(eventName(id))
+		if to := cmp.Or(sent.Params.Email, nameOf(sent.Params.Customer)); to != "" {
+			e.name(to)
 		}
-	}](e.Request.Body)
-	switch e.Op {
-	case service.SendEmailBroadcast.Name, service.SendPushBroadcast.Name:
-		recipients := read[[]fake.Recipient](body.Recipients)
-		if len(recipients) == 0 {
-			recipients = []fake.Recipient{read[fake.Recipient](body.Recipients)}
-		}
-		e.broadcast(body.Subject, body.AllCustomers, recipients)
-	case service.TriggerEvent.Name:
-		e.trigger(body.EventID, eventName(body.EventID), body.Payload.Email, &body.Payload.Customer)
-	case service.CreateEvent.Name:
-		e.EventName = clip(body.Name)
+		e.keepSkipped(sent.Skipped)
+		return Trigger
+	case *fake.Event:
+		e.EventID, e.EventName, e.Parameters = sent.ID, clip(sent.Name), len(sent.Parameters)
+		return Event
 	}
+	return ""
 }
 
-// read decodes a value as far as it has the type.
-func read[T any](value json.RawMessage) (decoded T) {
-	_ = json.Unmarshal(value, &decoded) // the rest is left out
-	return decoded
-}
-
-func (e *Entry) broadcast(subject string, everyone bool, recipients []fake.Recipient) {
-	e.Subject, e.Everyone = clip(subject), everyone
-	for _, r := range recipients {
-		for i := range r.Customers {
-			e.name(nameOf(&r.Customers[i]))
-		}
-		e.SegmentCount += len(r.Segments)
-		for _, segment := range r.Segments[:min(len(r.Segments), maxSegments-len(e.Segments))] {
-			e.Segments = append(e.Segments, clip(segment))
-		}
+func (e *Entry) broadcast(subject string, everyone bool, customers []messaging.CustomerParams, segments []string) {
+	e.Subject, e.Everyone, e.SegmentCount = clip(subject), everyone, len(segments)
+	for i := range customers {
+		e.name(nameOf(&customers[i]))
 	}
-}
-
-func (e *Entry) trigger(id, name, email string, customer *fake.CustomerParams) {
-	e.EventID, e.EventName = clip(id), clip(name)
-	if to := cmp.Or(email, nameOf(customer)); to != "" {
-		e.name(to)
+	for _, segment := range segments[:min(len(segments), maxSegments)] {
+		e.Segments = append(e.Segments, clip(segment))
 	}
 }
 
@@ -223,7 +193,7 @@ func (e *Entry) name(name string) {
 }
 
 // nameOf returns the address of a customer, or else what else names it.
-func nameOf(c *fake.CustomerParams) string {
+func nameOf(c *messaging.CustomerParams) string {
 	if c == nil {
 		return ""
 	}
@@ -242,9 +212,9 @@ func (e *Entry) keepSkipped(names []string) {
 	if len(names) == 0 {
 		return
 	}
-	payload := e.Object("payload")
+	values := e.Values()
 	for _, name := range names[:min(len(names), MaxChanges)] {
-		value := json.RawMessage(bytes.ToValidUTF8(bytes.Clone(payload[name]), []byte("\uFFFD"))) // JSON cannot hold what is invalid
+		value := json.RawMessage(bytes.ToValidUTF8(bytes.Clone(values[name]), []byte("\uFFFD"))) // JSON cannot hold what is invalid
 		if len(value) > maxClip {
 			value = json.RawMessage(`"…"`)
 		}
@@ -252,21 +222,13 @@ func (e *Entry) keepSkipped(names []string) {
 	}
 }
 
-// Object returns a member of the body as it was sent, such as the payload of a trigger. A body that is not JSON has none.
-func (e *Entry) Object(name string) map[string]json.RawMessage {
-	body := read[map[string]json.RawMessage](e.Request.Body)
-	return read[map[string]json.RawMessage](body[name])
-}
-
-// Values returns the values of a trigger as they were sent, without those that the service
-// skipped.
+// Values returns the values of a trigger as they were sent.
 func (e *Entry) Values() map[string]json.RawMessage {
-	values := e.Object("payload")
+	var body, values map[string]json.RawMessage
+	_ = json.Unmarshal(e.Request.Body, &body) // what is no object has no values
+	_ = json.Unmarshal(body["payload"], &values)
 	delete(values, "email")
 	delete(values, "customer")
-	for _, skipped := range e.Skipped {
-		delete(values, skipped.Parameter)
-	}
 	return values
 }
 
@@ -275,14 +237,16 @@ func (e *Entry) Skips(parameter string) bool {
 	return slices.ContainsFunc(e.Skipped, func(s Skipped) bool { return s.Parameter == parameter })
 }
 
+// Sent returns what the body of a send says, like [fake.Read].
+func (e *Entry) Sent() any { return fake.Read(service.Named(e.Op), e.Request.Body) }
+
 // Broadcast returns the broadcast that the request created, an email or a push notification, or nil. It reads the body again.
 func (e *Entry) Broadcast() (email *fake.EmailBroadcast, push *fake.PushBroadcast) {
-	if e.Kind != EmailBroadcast && e.Kind != PushBroadcast {
-		return nil, nil
+	if e.Kind == EmailBroadcast || e.Kind == PushBroadcast {
+		sent := e.Sent()
+		email, _ = sent.(*fake.EmailBroadcast)
+		push, _ = sent.(*fake.PushBroadcast)
 	}
-	effect := fake.Read(service.Named(e.Op), e.Request.Body)
-	email, _ = effect.(*fake.EmailBroadcast)
-	push, _ = effect.(*fake.PushBroadcast)
 	return email, push
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/internal/fake"
 )
@@ -147,7 +148,7 @@ func TestABroadcastIsStillShownWhenItsScheduleIsOver(t *testing.T) {
 		entry, _ := s.Get(1)
 		_, push := entry.Broadcast()
 		require.NotNil(t, push)
-		assert.Equal(t, "2000-01-01 00:30:00", push.Schedule.Date)
+		assert.Equal(t, "2000-01-01 00:30:00", push.Params.Schedule.Date)
 	})
 }
 
@@ -164,21 +165,23 @@ func TestSearchReadsEscapesAndCapitals(t *testing.T) {
 func TestQueryTerms(t *testing.T) {
 	now := time.Now()
 	s := history.New(10, 1<<30)
-	s.EventName = func(id string) string { return map[string]string{"e-2": "Invoice paid"}[id] }
+	s.EventName = func(id string) string { return map[string]string{"e-1": "Order shipped", "e-2": "Invoice paid"}[id] }
 	var asked []int
 	s.Notes = func(e *history.Entry) []history.Note {
 		asked = append(asked, e.Number)
 		return []history.Note{{Code: map[int]string{3: "skipped", 5: "foreign_key"}[e.Number]}}
 	}
+	email := &fake.EmailBroadcast{Params: messaging.EmailBroadcastParams{Subject: "We have Moved"}}
+	trigger := &fake.Trigger{Params: messaging.EventTriggerParams{EventID: "e-1"}}
 	names := []string{"email", "push", "trigger", "refused", "foreign"}
 	for i, e := range []*fake.Exchange{
-		{Op: "send email broadcast", Status: 200, At: now, Effect: &fake.EmailBroadcast{Subject: "We have Moved"},
+		{Op: "send email broadcast", Status: 200, At: now, Effect: email,
 			Request: fake.Request{Method: "POST", Path: "/v1/broadcast/send/email", Body: []byte(`{"subject":"We have Moved",` +
 				`"sender_email":"sam@acme.test","email":"news@acme.test","bcc":["audit@acme.test"],"recipients":[{"customers":[` +
 				`{"email":"Ada@Example.com","customer_id":"c-7","phone_no":"+4930"}]}]}`)}},
-		{Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &fake.PushBroadcast{Subject: "Hi", AllCustomers: true},
+		{Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &fake.PushBroadcast{Everyone: true},
 			Request: fake.Request{Body: []byte(`{"email":"ada"`)}}, // not JSON
-		{Op: "trigger event", Status: 200, At: now.Add(-time.Hour), Effect: &fake.Trigger{EventID: "e-1", EventName: "Order shipped"},
+		{Op: "trigger event", Status: 200, At: now.Add(-time.Hour), Effect: trigger,
 			Request: fake.Request{Body: []byte(`{"payload":{"at":"today","email":"grace@example.com","vip":true,"parcels":12345678901234567890}}`)}},
 		{Op: "trigger event", Status: 422, At: now, Problems: map[string][]string{"payload.order": {"is required"}},
 			Request: fake.Request{Body: []byte(`{"event_id":"e-2","payload":{"email":"eve@example.com"}}`)}},

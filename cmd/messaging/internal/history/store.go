@@ -16,8 +16,8 @@ import (
 
 // Store keeps the latest entries. It is safe for concurrent use.
 type Store struct {
-	// EventName returns the name of the event with the id, or "". It is called for
-	// triggers that were not carried out. It must not be set after the first Add.
+	// EventName returns the name of the event with the id, or "". It must not be set after
+	// the first Add.
 	EventName func(id string) string
 	// Notes finds what is worth a look in an entry. It is called once for each entry that
 	// somebody asks about. It must not be set after the first Add.

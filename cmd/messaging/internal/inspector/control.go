@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/view"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -183,21 +182,8 @@ func (in *Inspector) postReset(r *http.Request) (string, error) {
 	return "/", in.box.Reset(r.PostForm.Get("what"))
 }
 
-var errNoTexts = errors.New("the subject and the message of this request cannot be edited alone")
-
 // postReplay repeats a request from its page, and leads to the new one.
 func (in *Inspector) postReplay(r *http.Request) (string, error) {
-	replay := sandbox.Replay{Number: numberOf(r.PostForm.Get("number")), Faults: r.PostForm.Has("faults")}
-	if e, ok := in.box.History.Get(replay.Number); ok {
-		body, ok := view.EditedBody(e, r.PostForm)
-		if !ok {
-			return "", errNoTexts
-		}
-		if body != nil {
-			edited := sandbox.ReplayBody(body)
-			replay.Body = &edited
-		}
-	}
-	created, err := in.box.Replay(r.Context(), replay)
+	created, err := in.box.Replay(r.Context(), sandbox.Replay{Number: numberOf(r.PostForm.Get("number"))})
 	return fmt.Sprintf("/requests/%d#detail", created), err
 }

@@ -3,12 +3,9 @@ package inspector
 import (
 	"fmt"
 	"net/http"
-	"strings"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/view"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/openapi"
 	"github.com/messaging-go/messaging/internal/fake"
 )
@@ -49,19 +46,7 @@ func (in *Inspector) preview(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(view.Document(email.Message))) // the client may have disconnected
-}
-
-// download responds with an email as a file.
-func (in *Inspector) download(w http.ResponseWriter, r *http.Request) {
-	number, isEML := strings.CutSuffix(r.PathValue("file"), ".eml")
-	email := in.email(number)
-	if !isEML || email == nil {
-		refuse(w, errNoItem)
-		return
-	}
-	e, _ := in.box.History.Get(numberOf(number))
-	attach(w, "message/rfc822", number+".eml", copies.EML(email, e.At, mail.IsHTML(view.MailHead(email.Message))))
+	_, _ = w.Write([]byte(view.Document(email.Params.Message))) // the client may have disconnected
 }
 
 // attach responds with a file that a browser saves. Its name has nothing of a request but its number.

@@ -170,7 +170,7 @@ func TestLoginSetsACookieForThisPortAndLeadsBackToThePage(t *testing.T) {
 	f := start(t, withToken)
 	f.read()
 	browser := header("Accept", "text/html,*/*", "Content-Type", "application/x-www-form-urlencoded")
-	const page = "/requests/1?tab=copy&q=%3E"
+	const page = "/requests/1?tab=again&q=%3E"
 	login := func(token string, change ...func(*http.Request)) reply {
 		return f.do("POST", f.ui+page, url.Values{"token": {token}}.Encode(), append(change, browser)...)
 	}

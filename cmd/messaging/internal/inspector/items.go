@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -118,50 +119,52 @@ func newRequestDetail(e *history.Entry) requestDetail {
 	return detail
 }
 
-type broadcastItem struct {
-	Number             int                        `json:"number"`
-	At                 string                     `json:"at"`
-	Kind               history.Kind               `json:"kind"`
-	SenderEmail        string                     `json:"sender_email,omitempty"`
-	SenderName         string                     `json:"sender_name,omitempty"`
-	Email              string                     `json:"email,omitempty"`
-	Subject            string                     `json:"subject"`
-	CC                 []string                   `json:"cc,omitempty"`
-	BCC                []string                   `json:"bcc,omitempty"`
-	ReplyTo            []string                   `json:"reply_to,omitempty"`
-	Message            string                     `json:"message"`
-	TemplateID         string                     `json:"template_id,omitempty"`
-	EmailTemplateID    string                     `json:"email_template_id,omitempty"`
-	WhatsAppTemplateID string                     `json:"whatsapp_template_id,omitempty"`
-	Variables          map[string]json.RawMessage `json:"variables,omitempty"`
-	MessageType        string                     `json:"message_type,omitempty"`
-	AllCustomers       bool                       `json:"all_customers"`
-	Segments           []string                   `json:"segments"`
-	Customers          []history.Change           `json:"customers"`                // the first ones
-	MoreCustomers      int                        `json:"more_customers,omitempty"` // how many others there are
-	Schedule           *fake.Schedule             `json:"schedule"`                 // null if it is sent immediately
+// The items of broadcasts have the members of their bodies, with what the service made of
+// the recipients and the schedule in their place.
+type (
+	emailItem struct {
+		broadcastHead
+		emailMembers
+		broadcastRest
+	}
+	pushItem struct {
+		broadcastHead
+		pushMembers
+		broadcastRest
+	}
+)
+
+// emailMembers and pushMembers are the params without their methods, which refuse JSON.
+type (
+	emailMembers messaging.EmailBroadcastParams
+	pushMembers  messaging.PushBroadcastParams
+)
+
+type broadcastHead struct {
+	Number int          `json:"number"`
+	At     string       `json:"at"`
+	Kind   history.Kind `json:"kind"`
 }
 
-// newBroadcastItem reads the item from the body, whose members have the same names: the
-// service took it.
-func newBroadcastItem(e *history.Entry) broadcastItem {
-	var item broadcastItem
-	_ = json.Unmarshal(e.Request.Body, &item)
-	var recipients []fake.Recipient
+type broadcastRest struct {
+	AllCustomers  bool                `json:"all_customers"`
+	Segments      []string            `json:"segments"`
+	Customers     []history.Change    `json:"customers"`                // the first ones
+	MoreCustomers int                 `json:"more_customers,omitempty"` // how many others there are
+	Schedule      *messaging.Schedule `json:"schedule"`                 // null if it is sent immediately
+}
+
+func newBroadcastItem(e *history.Entry) any {
+	head := broadcastHead{e.Number, e.At.UTC().Format(time.RFC3339Nano), e.Kind}
+	rest := broadcastRest{AllCustomers: e.Everyone, Customers: append([]history.Change{}, e.Changes...),
+		MoreCustomers: e.Created + e.Updated - len(e.Changes)}
 	email, push := e.Broadcast()
 	if email != nil {
-		recipients, item.Schedule = email.Recipients, email.Schedule
+		rest.Segments, rest.Schedule = append([]string{}, email.Segments...), email.Params.Schedule
+		return emailItem{head, emailMembers(email.Params), rest}
 	}
-	if push != nil {
-		recipients, item.Schedule = push.Recipients, push.Schedule
-	}
-	item.Segments = []string{}
-	for _, recipient := range recipients {
-		item.Segments = append(item.Segments, recipient.Segments...)
-	}
-	item.Number, item.At, item.Kind = e.Number, e.At.UTC().Format(time.RFC3339Nano), e.Kind
-	item.Customers, item.MoreCustomers = append([]history.Change{}, e.Changes...), e.Created+e.Updated-len(e.Changes)
-	return item
+	rest.Segments, rest.Schedule = append([]string{}, push.Segments...), push.Params.Schedule
+	return pushItem{head, pushMembers(push.Params), rest}
 }
 
 type triggerItem struct {
@@ -178,7 +181,12 @@ type triggerItem struct {
 func newTriggerItem(e *history.Entry) triggerItem {
 	item := triggerItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), EventID: e.EventID, Event: e.EventName,
 		Values: e.Values(), Skipped: skipped(e)}
-	_ = json.Unmarshal(e.Object("payload")["email"], &item.Email) // it may be missing
+	for _, each := range e.Skipped {
+		delete(item.Values, each.Parameter)
+	}
+	if trigger, ok := e.Sent().(*fake.Trigger); ok {
+		item.Email = trigger.Params.Email
+	}
 	if len(e.Changes) > 0 {
 		item.Customer = &e.Changes[0]
 	}

@@ -44,7 +44,7 @@ func Server(ctx context.Context, cfg Config) *http.Server {
 
 // isPage reports whether a path is that of a page.
 func isPage(path string) bool {
-	return !slices.ContainsFunc([]string{"/healthz", "/openapi.json", "/rows", "/api/", "/preview/", "/static/", "/download/"},
+	return !slices.ContainsFunc([]string{"/healthz", "/openapi.json", "/rows", "/api/", "/preview/", "/static/"},
 		func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 }
 
@@ -77,7 +77,6 @@ func (in *Inspector) routes() http.Handler {
 		"GET /requests/{n}":        page(in.requestPage),
 		"GET /rows":                http.HandlerFunc(in.rows),
 		"GET /preview/{n}":         http.HandlerFunc(in.preview),
-		"GET /download/{file}":     http.HandlerFunc(in.download),
 		"GET /faults":              page(in.faultsPage),
 		"GET /help":                page(in.helpPage),
 		"POST /faults":             form(in.postFault),

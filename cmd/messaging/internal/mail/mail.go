@@ -1,9 +1,8 @@
 // Package mail reads the message of an email broadcast: it makes a copy that is safe to
-// show, and finds its links, text, placeholders and mistakes.
+// show, and finds its text and placeholders.
 package mail
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -68,20 +67,9 @@ func Text(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Lines returns a text as lines that people can compare: each tag of a block of HTML is one. Blank lines and the white
-// space around a line are left out.
-func Lines(text string) (lines []string) {
-	for line := range strings.Lines(blockTag.ReplaceAllString(text, "\n$0\n")) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
-
 const blockNames = `html|head|body|title|meta|style|p|div|h[1-6]|li|ul|ol|table|tr|td|th|section|header|footer|blockquote|pre|br|img`
 
-var blockTag, blockName = regexp.MustCompile(`(?i)</?(` + blockNames + `)\b[^<>]*>`), regexp.MustCompile(`^(` + blockNames + `)$`)
+var blockName = regexp.MustCompile(`^(` + blockNames + `)$`)
 
 // text returns the text in a node, with a line break around each block.
 func text(n *html.Node) string {
@@ -138,9 +126,11 @@ var supplied = regexp.MustCompile(`^((customer\.)?(customerid|email|firstname|la
 
 // HasVariable reports whether a placeholder has a variable among those that were sent, by its whole name or by what is before
 // the first dot, as in order.id, or may need none.
-func HasVariable(sent map[string]json.RawMessage, placeholder string) bool {
+func HasVariable(sent map[string]any, placeholder string) bool {
 	object, _, _ := strings.Cut(placeholder, ".")
-	return sent[placeholder] != nil || sent[object] != nil ||
+	_, isSent := sent[placeholder]
+	_, isPart := sent[object]
+	return isSent || isPart ||
 		supplied.MatchString(strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(placeholder)))
 }
 

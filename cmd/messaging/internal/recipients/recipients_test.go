@@ -32,7 +32,8 @@ func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 		assert.Equal(t, exit.Usage, exit.CodeOf(err))
 	}
 	for row, want := range map[string]string{
-		`{"email":"a@b.test","Email":"c@d.test"}`:                                  `line 2: unknown: "Email"; a column holds a field of a customer`,
+		`{"email":"a@b.test","Email":"c@d.test"}`: "line 2: unknown: " +
+			`"Email"; a column holds a field of a customer`,
 		`{"email":"a@b.test","devices":[{"Device_Token":"t"}]}`:                    `unknown field "Device_Token"`,
 		`{"email":"a@b.test","devices":[{"device_token":"t","device_token":"u"}]}`: `"device_token" is there already`,
 		`{"email":"a@b.test","first_name":1}`:                                      "line 2 (first_name): must be a text",

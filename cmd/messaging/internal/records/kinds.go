@@ -98,7 +98,7 @@ var Customers = &Kind{
 		return values(f.Customers, func(c *formCustomer) Value {
 			return Customer{&fake.Customer{CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, LastInteraction: c.LastInteraction,
 				Providers: strings.FieldsFunc(c.Providers, func(r rune) bool { return r == ',' }),
-				CustomerParams: fake.CustomerParams{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName,
+				CustomerParams: messaging.CustomerParams{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName,
 					Email: c.Email, PhoneNo: c.PhoneNo}}}
 		})
 	},

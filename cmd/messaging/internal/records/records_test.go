@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -18,6 +19,22 @@ func TestSeedsHaveEveryKind(t *testing.T) {
 	seed, err := records.ParseSeed([]byte(`{"customers":[{"email":"a@b.test","providers":"Google FCM,email"}],"events":null}`))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"Google FCM", "email"}, seed[records.Customers][0].(records.Customer).Providers, "divided at commas alone")
+}
+
+func TestEveryKindIsInTheDemoAndIsStoredCountedAndRemoved(t *testing.T) {
+	store := records.Store{Server: fake.New(fake.Config{})}
+	demo := records.Demo()
+	require.NoError(t, store.Add(demo))
+	for _, kind := range records.Kinds {
+		assert.NotEmpty(t, demo[kind], "%s: add some to demo.json", kind.Name)
+		assert.Equal(t, len(demo[kind]), store.Count(kind), kind.Name)
+		assert.Len(t, store.All(kind), len(demo[kind]), kind.Name)
+	}
+	store.Reset(records.Seed{})
+	for _, kind := range records.Kinds {
+		assert.Zero(t, store.Count(kind), "%s: the reset of the fake forgets them", kind.Name)
+		assert.Empty(t, store.All(kind), kind.Name)
+	}
 }
 
 func TestSeedErrorsNameTheLineOrTheRecord(t *testing.T) {

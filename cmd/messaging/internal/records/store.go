@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/internal/fake"
 )
@@ -85,7 +86,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	members := through[map[string]any](r.Value)
 	members["number"] = r.Number
 	if c, ok := r.Value.(Customer); ok {
-		members["devices"] = append([]fake.Device{}, c.Devices...)
+		members["devices"] = append([]messaging.Device{}, c.Devices...)
 	}
 	return json.Marshal(members)
 }

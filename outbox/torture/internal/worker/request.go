@@ -17,9 +17,14 @@ import (
 func Key(i int) string { return fmt.Sprintf("order-%07d", i) }
 
 // Request returns the request of a key.
-func Request(key string) *messaging.Prepared {
+func Request(key string) *messaging.Prepared { return request(key, "post") }
+
+// Large is Request with a body of 9 MB.
+func Large(key string) *messaging.Prepared { return request(key, strings.Repeat("x", 9_000_000)) }
+
+func request(key, carrier string) *messaging.Prepared {
 	p, err := messaging.EventTriggerParams{EventID: "0197c7f5-order-shipped", Email: "ada@example.com",
-		Values: map[string]any{"key": key, "carrier": "post", "shipped_at": time.Unix(1_800_000_000, 0)}}.Prepare()
+		Values: map[string]any{"key": key, "carrier": carrier, "shipped_at": time.Unix(1_800_000_000, 0)}}.Prepare()
 	if err != nil {
 		panic(err)
 	}

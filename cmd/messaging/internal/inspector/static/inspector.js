@@ -253,50 +253,12 @@ function fitDetail() {
     const strip = current.closest("nav"); // on a phone, it is wider than the page, which must not scroll down to it
     strip.scrollLeft += current.getBoundingClientRect().left - strip.getBoundingClientRect().left - 40;
   }
-  fitReplay();
   for (const line of $$(".json [data-opens]")) {
     const button = document.createElement("button");
     line.prepend(Object.assign(button, { className: "fold", ariaExpanded: "true", ariaLabel: "Lines within" }));
   }
   const terms = query.replace(/\S+:"[^"]*"/g, "").split(/[\s"]+/).filter((term) => term.length > 1 && !term.includes(":"));
   if (window.Highlight) CSS.highlights.set("search", new Highlight(...terms.flatMap((term) => rangesOf(term.toLowerCase()))));
-}
-
-const editors = "textarea, input:not([type])";
-const isEdited = (form) => $$(editors, form).some((field) => field.value !== field.defaultValue);
-
-// fitReplay keeps what was typed until it is sent.
-function fitReplay() {
-  for (const field of $$(`.replay :is(${editors})`)) {
-    const key = `draft ${epoch} ${location.pathname} ${field.name}`, { form } = field;
-    field.value = sessionStorage.getItem(key) ?? field.value;
-    if (isEdited(form)) form.closest("details")?.setAttribute("open", "");
-    const check = () => { if (field.name === "body") checkDraft(field.value); };
-    field.oninput = () => { sessionStorage.setItem(key, field.value); check(); fitButtons(form); };
-    check();
-    form.addEventListener("submit", () => sessionStorage.removeItem(key));
-  }
-  fitButtons();
-}
-
-// fitButtons makes the button primary that sends what is edited, of two forms the one that
-// was edited last. The others say that they send no edits.
-function fitButtons(last) {
-  const forms = $$(".replay"), edited = [last, ...forms].find((form) => form && isEdited(form));
-  for (const form of forms) {
-    const button = $("button", form), label = button.dataset.label ??= button.textContent;
-    button.className = form === (edited ?? forms[0]) ? "primary" : "plain";
-    button.textContent = edited && button.dataset.edited || label;
-  }
-}
-
-// checkDraft warns of a body that is not JSON, which may be sent on purpose.
-function checkDraft(text) {
-  const warning = $("#draft-problem");
-  try { JSON.parse(text || null); warning.hidden = true; } catch (problem) {
-    warning.hidden = false;
-    warning.textContent = `This is not JSON: ${problem.message}. It is sent as it is.`;
-  }
 }
 
 // rangesOf returns where a text occurs in the detail.
@@ -436,7 +398,6 @@ for (const button of $$("[popovertarget]")) button.onclick = toggleReset;
 
 const keys = {
   j: () => step(1), k: () => step(-1), "]": () => stepTab(1), "[": () => stepTab(-1),
-  d: () => $("[data-tab=diff]")?.click(),
   f: () => location.assign("/faults"),
   r: toggleReset,
   "/": () => { field.focus(); field.select(); },
@@ -452,11 +413,6 @@ if (shortcuts) {
 }
 
 addEventListener("keydown", (event) => {
-  const editor = event.target.closest(`.replay :is(${editors})`);
-  if (editor && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-    event.preventDefault();
-    if (!event.repeat) $("button", editor.form).click(); // which does nothing while the sandbox has stopped
-  }
   if (event.key !== "Escape" && localStorage.getItem("shortcuts") === "off") return;
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const field = event.target.closest("input:not([type=radio]), textarea, select");

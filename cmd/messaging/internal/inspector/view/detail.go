@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
@@ -39,7 +39,7 @@ type tab struct {
 	Count       int
 	Href        string
 	Current     bool
-	Action      bool // whether it is what is done with the request, beside the others
+	Action      bool // whether it does something with the request, beside the others
 
 	view func() any
 }
@@ -52,16 +52,15 @@ type fact struct {
 
 // NewDetail returns the detail of an entry with the tab that a query selects.
 func NewDetail(box *sandbox.Sandbox, e *history.Entry, query url.Values) *Detail {
-	path := fmt.Sprintf("/requests/%d", e.Number)
-	urlOf := func(tab string) string { return path + QueryString("q", query.Get("q"), "tab", tab) }
+	urlOf := func(tab string) string { return pathOf(e.Number) + QueryString("q", query.Get("q"), "tab", tab) }
 	d := &Detail{Entry: e, Title: title(e), Tag: OutcomeTag(e), Outcome: newOutcome(e),
-		Sub: subtitle(e), Notes: notesOf(e, path, urlOf("exchange"))}
+		Sub: subtitle(e), Notes: notesOf(e, urlOf("exchange"))}
 	email, push := e.Broadcast()
 	d.Facts = factsOf(box, e, email, push)
-	if email != nil && len(email.Message) > maxShown {
-		d.Large = words.Size(len(email.Message))
+	if email != nil && len(email.Params.Message) > maxShown {
+		d.Large = words.Size(len(email.Params.Message))
 	}
-	d.Tabs = tabsOf(box, e, email, push, query)
+	d.Tabs = tabsOf(box, e, email, push)
 	current := max(0, slices.IndexFunc(d.Tabs, func(t tab) bool { return t.Name == query.Get("tab") }))
 	for i := range d.Tabs {
 		d.Tabs[i].Href, d.Tabs[i].Current = urlOf(d.Tabs[i].Name), i == current
@@ -83,21 +82,19 @@ func subtitle(e *history.Entry) string {
 	return joined(about(e), what, "request "+words.Thousands(e.Number), words.Recent(e.At)+e.At.Format(".000"), took(e.Took))
 }
 
-// tabsOf returns the tabs that show what was sent, and those of what is done with a request.
-func tabsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast, push *fake.PushBroadcast, query url.Values) (list []tab) {
+// tabsOf returns the tabs that show what was sent, and the one that sends it again.
+func tabsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast, push *fake.PushBroadcast) (list []tab) {
 	add := func(name, label string, count int, view func() any) {
 		list = append(list, tab{Name: name, Label: label, Count: count, view: view})
 	}
 	if email != nil {
-		head := MailHead(email.Message)
-		check := mail.Check(head, len(email.Message))
+		head := mailHead(email.Params.Message)
 		add("preview", "Preview", 0, func() any { return preview{e.Number, mail.IsHTML(head), mail.IsFixed(head), mail.RemoteImages(head)} })
-		add("source", "Source", 0, func() any { return Snippet{"Message as it was sent", cut(email.Message)} })
+		add("source", "Source", 0, func() any { return Snippet{"Message as it was sent", cut(email.Params.Message)} })
 		add("text", "Text", 0, func() any { return cut(mail.Text(head)) })
-		add("check", "Check", len(check), func() any { return check })
 	}
 	if push != nil {
-		add("preview", "Preview", 0, func() any { return push })
+		add("preview", "Preview", 0, func() any { return push.Params })
 	}
 	if email != nil || push != nil {
 		add("audience", "Audience", 0, func() any { return nil })
@@ -106,27 +103,14 @@ func tabsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast, 
 		sent := parameters(e, box.Records)
 		add("parameters", "Parameters", len(sent), func() any { return sent })
 	}
-	list = append(list, tab{Name: "exchange", Label: "Request", Rest: " & response", view: func() any { return newExchange(e) }})
-	views, op := len(list), service.Named(e.Op)
-	add("diff", "Compare", 0, func() any {
-		with, _ := strconv.Atoi(query.Get("with")) // what is not a number is the previous request
-		return compare(box.History, e, with)
-	})
-	add("copy", "Copy", 0, func() any {
-		snippets := []Snippet{{"curl", copies.Curl(e.Request, bodyPath(e))}}
-		if op != nil && !op.IsRead() {
-			snippets = append(snippets, Snippet{"Go", copies.Go(e.Op, e.Request.Body)})
-		}
-		return snippets
-	})
-	if op != nil {
-		add("replay", "Replay", 0, func() any { return newReplay(e) })
-	}
-	for i := views; i < len(list); i++ {
-		list[i].Action = true
-	}
-	return list
+	return append(list,
+		tab{Name: "exchange", Label: "Request", Rest: " & response", view: func() any { return newExchange(e) }},
+		tab{Name: "again", Label: "Send again", Action: true,
+			view: func() any { return Snippet{"Copy as curl", copies.Curl(e.Request, bodyPath(e))} }})
 }
+
+// pathOf is the path of the page of a request.
+func pathOf(number int) string { return fmt.Sprintf("/requests/%d", number) }
 
 // bodyPath is the path of the whole body of a request.
 func bodyPath(e *history.Entry) string { return fmt.Sprintf("/api/requests/%d/body", e.Number) }
@@ -139,19 +123,19 @@ func factsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast,
 		}
 	}
 	if email != nil {
-		add("Schedule", "", schedule(email.Schedule)...)
-		add("From", "", email.SenderName+" <"+email.SenderEmail+">")
-		add("Also to", "", email.Email)
-		add("Cc", "", email.CC...)
-		add("Bcc", "", email.BCC...)
-		add("Reply to", "", email.ReplyTo...)
-		add("Message type", "", email.MessageType)
-		add("Template", "", email.TemplateID)
-		add("Email template", "", email.EmailTemplateID)
+		add("Schedule", "", schedule(email.Params.Schedule)...)
+		add("From", "", email.Params.SenderName+" <"+email.Params.SenderEmail+">")
+		add("Also to", "", email.Params.Email)
+		add("Cc", "", email.Params.CC...)
+		add("Bcc", "", email.Params.BCC...)
+		add("Reply to", "", email.Params.ReplyTo...)
+		add("Message type", "", email.Params.MessageType)
+		add("Template", "", email.Params.TemplateID)
+		add("Email template", "", email.Params.EmailTemplateID)
 	}
 	if push != nil {
-		add("Schedule", "", schedule(push.Schedule)...)
-		add("WhatsApp template", "", push.WhatsAppTemplateID)
+		add("Schedule", "", schedule(push.Params.Schedule)...)
+		add("WhatsApp template", "", push.Params.WhatsAppTemplateID)
 	}
 	add("Sent by", "", e.Request.Header.Get("User-Agent"))
 	if event, ok := box.Records.All(records.Events).Find(func(r records.Record) bool { return r.ID() == e.EventID }); ok {
@@ -168,7 +152,7 @@ func factsOf(box *sandbox.Sandbox, e *history.Entry, email *fake.EmailBroadcast,
 	return list
 }
 
-func schedule(s *fake.Schedule) []string {
+func schedule(s *messaging.Schedule) []string {
 	if s == nil {
 		return []string{"immediately"}
 	}

@@ -18,7 +18,7 @@ type note struct {
 }
 
 // notesOf are the remarks above the tabs of a page.
-func notesOf(e *history.Entry, path, exchangeTab string) (list []note) {
+func notesOf(e *history.Entry, exchangeTab string) (list []note) {
 	add := func(class, text string) { list = append(list, note{Class: class, Text: text}) }
 	if e.Fault != "" {
 		add("unknown", faultNote(e))
@@ -31,9 +31,7 @@ func notesOf(e *history.Entry, path, exchangeTab string) (list []note) {
 		case "sdk_refuses": // the outcome says it
 			continue
 		case "duplicate":
-			found.Href, found.More = compareURL(path, e.DuplicateOf), "Compare them"
-		case "email_check":
-			found.Href, found.More = path+"?tab=check", "Show the check"
+			found.Href, found.More = pathOf(e.DuplicateOf), "Show it"
 		}
 		list = append(list, found)
 	}
@@ -42,7 +40,7 @@ func notesOf(e *history.Entry, path, exchangeTab string) (list []note) {
 	}
 	if e.ReplayOf > 0 {
 		list = append(list, note{Text: "This repeats request " + words.Thousands(e.ReplayOf) + ".",
-			Href: compareURL(path, e.ReplayOf), More: "Compare them"})
+			Href: pathOf(e.ReplayOf), More: "Show it"})
 	}
 	if len(e.Problems) > 0 {
 		list = append(list, note{"bad", words.Count(len(e.Problems), "problem") + ":", exchangeTab + "#at-" + sortedKeys(e.Problems)[0],
@@ -50,8 +48,6 @@ func notesOf(e *history.Entry, path, exchangeTab string) (list []note) {
 	}
 	return list
 }
-
-func compareURL(path string, with int) string { return fmt.Sprintf("%s?tab=diff&with=%d", path, with) }
 
 // faultNote says what a fault did to the response, and whether the request was carried out.
 func faultNote(e *history.Entry) string {

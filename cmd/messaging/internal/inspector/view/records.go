@@ -1,10 +1,10 @@
 package view
 
 import (
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
-	"github.com/messaging-go/messaging/internal/fake"
 )
 
 // link is a line of a list of records.
@@ -19,7 +19,7 @@ type RecordDetail struct {
 	records.Record
 	Rows     []Row    // of a customer: the latest requests, with those that were not carried out
 	Searches []string // for all of them
-	Devices  []fake.Device
+	Devices  []messaging.Device
 	More     int // how many devices are not shown
 }
 

@@ -35,7 +35,7 @@ type Row struct {
 // NewRow returns the row of a request, with the URL of its page.
 func NewRow(e *history.Entry) Row {
 	r := Row{Entry: e, Title: title(e), Failure: failure(e), Who: about(e), Outcome: OutcomeTag(e), Badges: badges(e),
-		Href: fmt.Sprintf("/requests/%d", e.Number)}
+		Href: pathOf(e.Number)}
 	if op := operation(e); op != r.Title {
 		r.Op = op
 	}

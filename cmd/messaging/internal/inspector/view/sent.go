@@ -12,8 +12,8 @@ import (
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
-// MailHead returns the beginning of a message that is read as HTML, without a part of a character.
-func MailHead(message string) string {
+// mailHead returns the beginning of a message that is read as HTML, without a part of a character.
+func mailHead(message string) string {
 	return strings.ToValidUTF8(message[:min(len(message), maxShown)], "")
 }
 
@@ -23,7 +23,7 @@ const plainStyle = `<!doctype html><meta charset="utf-8"><meta name="color-schem
 
 // Document returns the document of a preview.
 func Document(message string) string {
-	message = MailHead(message)
+	message = mailHead(message)
 	if mail.IsHTML(message) {
 		if cleaned, ok := mail.Clean(message); ok {
 			return cleaned
@@ -58,15 +58,13 @@ const (
 // parameters returns those of the event of a trigger that was carried out, and then the values that belong to none.
 func parameters(e *history.Entry, events findings.Events) (list []parameter) {
 	event, _ := events.Event(e.EventID)
-	payload := e.Object("payload")
-	delete(payload, "email")
-	delete(payload, "customer")
+	values := e.Values()
 	for _, p := range event.Parameters {
-		list = append(list, newParameter(p, payload[p.Name], e.Skips(p.Name)))
-		delete(payload, p.Name)
+		list = append(list, newParameter(p, values[p.Name], e.Skips(p.Name)))
+		delete(values, p.Name)
 	}
-	for _, name := range sortedKeys(payload) {
-		list = append(list, parameter{Name: name, Value: cut(string(payload[name])), Tag: Tag{"warn", "unknown"},
+	for _, name := range sortedKeys(values) {
+		list = append(list, parameter{Name: name, Value: cut(string(values[name])), Tag: Tag{"warn", "unknown"},
 			Why: "The event has no such parameter."})
 	}
 	return list

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/messaging-go/messaging/outbox/torture/internal/pgserver"
+	"github.com/messaging-go/messaging/outbox/torture/internal/process"
+	"github.com/messaging-go/messaging/outbox/torture/internal/service"
+	"github.com/messaging-go/messaging/outbox/torture/internal/worker"
+)
+
+// startPostgres starts a server with the settings of Postgres, once for all benchmarks.
+// TestMain closes it.
+var (
+	startPostgres = sync.OnceValues(func() (*pgserver.Server, error) {
+		var err error
+		ownPostgres, err = pgserver.Start(context.Background())
+		return ownPostgres, err
+	})
+	ownPostgres *pgserver.Server
+)
+
+// The databases of an outbox.
+const (
+	onSQLite   = "SQLite"
+	onPostgres = "Postgres"
+)
+
+// create creates an empty database.
+func create(tb testing.TB, kind, parameter string) (name string) {
+	tb.Helper()
+	url := ""
+	if kind == onPostgres {
+		server, err := startPostgres()
+		if err != nil && os.Getenv("CI") == "" {
+			tb.Skip(err)
+		}
+		must(tb, err)
+		url = server.URL
+	}
+	name, err := worker.Create(tb.Context(), url, tb.TempDir(), parameter)
+	must(tb, err)
+	if url != "" {
+		tb.Cleanup(func() { _ = pgserver.DropSchema(context.Background(), name) })
+	}
+	return name
+}
+
+// open opens an outbox in a new database.
+func open(tb testing.TB, kind string) (db *worker.Database, name string) {
+	tb.Helper()
+	name = create(tb, kind, "pool_max_conns=8")
+	db, err := worker.Open(tb.Context(), name, nil)
+	must(tb, err)
+	tb.Cleanup(db.Close)
+	return db, name
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// until waits for a condition.
+func until(tb testing.TB, condition func() bool) {
+	tb.Helper()
+	must(tb, process.Until(tb.Context(), "progress", func() (bool, error) { return condition(), nil }))
+}
+
+// enqueue enqueues the first n keys.
+func enqueue(tb testing.TB, db *worker.Database, n int) {
+	tb.Helper()
+	_, err := db.EnqueueAll(tb.Context(), worker.Items(n))
+	must(tb, err)
+	if db.Pool != nil {
+		_, err = db.Pool.Exec(tb.Context(), `VACUUM (ANALYZE) outbox_entry`) // as autovacuum does sooner or later
+		must(tb, err)
+	}
+}
+
+// hire starts worker processes that send nowhere, and returns how much they have sent.
+func hire(tb testing.TB, n int, t worker.Task) (sent func() int) {
+	tb.Helper()
+	counts := make([]atomic.Int64, n)
+	for i := range counts {
+		w, err := t.Start()
+		must(tb, err)
+		tb.Cleanup(w.Kill)
+		go func() {
+			var count int64
+			for w.Read(&count) == nil {
+				counts[i].Store(count)
+			}
+		}()
+	}
+	return func() (total int) {
+		for i := range counts {
+			total += int(counts[i].Load())
+		}
+		return total
+	}
+}
+
+// deliveries measures b.N deliveries, from the first one on.
+func deliveries(b *testing.B, sent func() int) {
+	b.Helper()
+	until(b, func() bool { return sent() > 0 })
+	before := sent()
+	b.ResetTimer()
+	until(b, func() bool { return sent() >= b.N })
+	b.StopTimer()
+	b.ReportMetric(float64(sent()-before)/b.Elapsed().Seconds(), "deliveries/s")
+}
+
+// inFlight is how many requests a process has in flight.
+const inFlight = 64
+
+// latency is how long a request takes in most benchmarks.
+const latency = 20 * time.Millisecond
+
+// BenchmarkProcesses delivers with several processes, to nowhere.
+func BenchmarkProcesses(b *testing.B) {
+	for _, processes := range []int{1, 2, 4, 8} {
+		for _, send := range []struct {
+			name string
+			task worker.Task
+		}{{"0ms", worker.Task{}}, {"20ms", worker.Task{SendDelay: latency}}, {"0ms-outboxriver", worker.Task{River: true}}} {
+			b.Run(fmt.Sprintf("processes=%d/send=%s", processes, send.name), func(b *testing.B) {
+				db, name := open(b, onPostgres)
+				enqueue(b, db, b.N)
+				task := send.task
+				task.Database, task.InFlight = name, inFlight
+				deliveries(b, hire(b, processes, task))
+			})
+		}
+	}
+}
+
+// BenchmarkDeliver delivers to a service that takes 20 ms, through an outbox or with the client alone.
+func BenchmarkDeliver(b *testing.B) {
+	for _, inFlight := range []int{64, 256} {
+		for _, through := range []string{alone, onSQLite, onPostgres} {
+			b.Run(fmt.Sprintf("in_flight=%d/through=%s", inFlight, through), delivering(through, inFlight))
+		}
+	}
+}
+
+// alone means without an outbox.
+const alone = "client-alone"
+
+func delivering(through string, inFlight int) func(*testing.B) {
+	return func(b *testing.B) {
+		to := &service.Service{Delay: latency}
+		to.Start()
+		b.Cleanup(to.Close)
+		task := worker.Task{Alone: through == alone, Service: to.URL(), InFlight: inFlight}
+		if !task.Alone {
+			var db *worker.Database
+			db, task.Database = open(b, through)
+			enqueue(b, db, b.N)
+		}
+		w, err := task.Start()
+		must(b, err)
+		b.Cleanup(w.Kill)
+		deliveries(b, to.Requests)
+	}
+}
+
+// BenchmarkLatency measures the time from Enqueue to the arrival of the request from another process, while
+// the outbox is idle.
+func BenchmarkLatency(b *testing.B) {
+	for _, kind := range []string{onSQLite, onPostgres} {
+		b.Run("on="+kind, func(b *testing.B) {
+			db, name := open(b, kind)
+			to := &service.Service{}
+			to.Start()
+			b.Cleanup(to.Close)
+			w, err := worker.Task{Database: name, Service: to.URL(), InFlight: inFlight}.Start()
+			must(b, err)
+			b.Cleanup(w.Kill)
+			enqueued := make([]time.Time, b.N)
+			for i := range enqueued {
+				time.Sleep(50*time.Millisecond + time.Duration(i%7)*7*time.Millisecond)
+				enqueued[i] = time.Now()
+				_, err := db.Enqueue(b.Context(), worker.ItemOf(worker.Key(i)))
+				must(b, err)
+			}
+			until(b, func() bool { return to.Done() == b.N })
+			took, arrived := make([]time.Duration, b.N), to.First()
+			for i := range took {
+				took[i] = arrived[worker.Key(i)].Sub(enqueued[i])
+			}
+			percentiles(b, took)
+		})
+	}
+}
+
+// percentiles reports how long something took.
+func percentiles(b *testing.B, took []time.Duration) {
+	b.Helper()
+	slices.Sort(took)
+	milliseconds := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	b.ReportMetric(milliseconds(took[len(took)/2]), "p50-ms")
+	b.ReportMetric(milliseconds(took[len(took)*99/100]), "p99-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
+// each measures how long each of several calls takes. The first one, which connects and plans the statement, does
+// not count.
+func each(b *testing.B, call func() error) {
+	b.Helper()
+	must(b, call())
+	var took []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		must(b, call())
+		took = append(took, time.Since(start))
+	}
+	percentiles(b, took)
+}
