@@ -49,7 +49,7 @@ The service can neither change nor delete an event.` + parameterText,
 			return c.run(cmd.Context())
 		},
 	})
-	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin")
+	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin (required)")
 	_ = cmd.MarkFlagRequired("from-file") // the flag exists
 	return cmd
 }

@@ -63,6 +63,7 @@ same flags shows them.`,
 		Args:    cobra.ArbitraryArgs,
 	}, d.run)
 	d.filter.add(cmd.Flags())
+	d.filter.complete(cmd)
 	d.expect.Add(cmd.Flags())
 	d.fields[cmd] = func() []string { return output.FieldsOf(decided{}) }
 	return cmd
@@ -240,6 +241,7 @@ type pause struct {
 func (p *pause) about(cmd *cobra.Command, run func(context.Context, *box, []string) error) *cobra.Command {
 	cmd = p.ledgerFlag.about(cmd, run)
 	cmd.Flags().StringVar(&p.operation, "op", "", "only entries with this `operation`, such as \""+service.TriggerEvent.Name+"\"")
+	completeOperation(cmd)
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,26 @@ func (flags *filterFlags) names() string {
 		names = append(names, string(state))
 	}
 	return words.List(names, "or")
+}
+
+// complete completes the values of the flags of a command.
+func (flags *filterFlags) complete(cmd *cobra.Command) *cobra.Command {
+	completeFlag(cmd, "state", flags.states...)
+	completeOperation(cmd)
+	return cmd
+}
+
+// completeOperation completes --op with the operations that can be in an outbox.
+func completeOperation(cmd *cobra.Command) {
+	completeFlag(cmd, "op", strings.Split(service.Names(service.Sends()), ", ")...)
+}
+
+func completeFlag[T ~string](cmd *cobra.Command, flag string, values ...T) {
+	var texts []string
+	for _, value := range values {
+		texts = append(texts, string(value))
+	}
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(texts, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 }
 
 func (flags *filterFlags) add(f *pflag.FlagSet) {
@@ -132,13 +153,13 @@ func entryOf(e outbox.Entry) entry {
 
 func newOutboxList(l *ledgerFlag) *cobra.Command {
 	flags := filterFlags{states: allStates}
-	return list{
+	return flags.complete(list{
 		use: "list", short: "List entries",
 		example: `  messaging outbox list --ledger orders.db --state unclear
   messaging outbox list --ledger orders.db --state rejected --error-contains 422 --json=key,error`,
 		flags: flags.add,
 		table: output.Table{Sample: entry{EnqueuedAt: sampleTime, NotBefore: sampleTime, SettledAt: sampleTime},
-			Columns: []string{"id", "key", "state", "error"}, Uncut: true}, // what says what to do next; JSON and show have the others
+			Columns: []string{"id", "key", "state", "error"}}, // what says what to do next; JSON and show have the others
 		rows: l.inBox(func(c call, b *box, write func(any) error) error {
 			if err := flags.check(); err != nil {
 				return err
@@ -153,7 +174,7 @@ func newOutboxList(l *ledgerFlag) *cobra.Command {
 			}
 			return nil
 		}),
-	}.command(l.settings)
+	}.command(l.settings))
 }
 
 func newOutboxShow(l *ledgerFlag) *cobra.Command {
