@@ -53,7 +53,7 @@ func (c *emailContent) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.Email, "email", "", "`address` that the service requires in addition to the audience; it counts as a recipient")
 	f.StringVar(&c.Subject, "subject", "", "subject")
 	f.StringVar(&c.Message, "message", "", "`content`, or @FILE")
-	f.StringVar(&c.MessageType, "message-type", "", "kind of the message")
+	f.StringVar(&c.MessageType, "message-type", "", "kind of the message, such as announcement; which there are is not documented")
 	f.StringVar(&c.TemplateID, "template-id", "", "`id` of a template")
 	f.StringVar(&c.EmailTemplateID, "email-template-id", "", "`id` of an email template")
 	f.StringVar(&c.variables, "variables", "", "variables of the template: a JSON `object`, or @FILE")
@@ -92,6 +92,8 @@ func (c *emailContent) describe(plan *confirm.Plan) {
 		value, _ := json.Marshal(c.Variables[name]) // it was decoded
 		plan.Add("variable", name+" = "+words.Shortened(string(value), excerpt))
 	}
+	missing := slices.DeleteFunc(mail.Placeholders(c.Subject, c.Message), func(name string) bool { return mail.HasVariable(c.Variables, name) })
+	plan.Add("no variable", words.Shortened(strings.Join(missing, ", "), excerpt))
 	plan.Add("type", c.MessageType)
 	plan.Add("template", c.TemplateID)
 	plan.Add("email template", c.EmailTemplateID)

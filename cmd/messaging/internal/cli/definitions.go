@@ -49,7 +49,7 @@ The service can neither change nor delete an event.` + parameterText,
 			return c.run(cmd.Context())
 		},
 	})
-	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin")
+	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin (required)")
 	_ = cmd.MarkFlagRequired("from-file") // the flag exists
 	return cmd
 }
@@ -63,7 +63,8 @@ func newEventApply(s *settings) *cobra.Command {
 		Use:   "apply FILE",
 		Short: "Create the events of a file that the account does not have",
 		Long: `Create the events of a file, {"events": [{"name", "description", "parameters"}, …]}, that the
-account does not have, and print all of them with their ids. If the account has one of them with other
+account does not have, and print all of them with their ids. What "event list --json" prints is
+such a file, too. If the account has one of them with other
 parameters, nothing is created: the service can neither change nor delete an event.
 
 With --check, nothing is created: the state of each event is printed, and the exit code is

@@ -36,7 +36,7 @@ whether several events of the account have the same name. The key itself is not 
 Nothing is sent.`,
 		example: `  messaging -p sandbox doctor
   messaging -p sandbox doctor --json`,
-		table: output.Table{Sample: finding{}, Uncut: true, Texts: map[string]func(json.RawMessage) string{
+		table: output.Table{Sample: finding{}, Texts: map[string]func(json.RawMessage) string{
 			"ok": func(ok json.RawMessage) string {
 				if string(ok) == "true" {
 					return "ok"

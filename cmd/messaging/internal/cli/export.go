@@ -25,7 +25,7 @@ func newExportOf[T any](s *settings, records export.Records[T]) *cobra.Command {
 	options := export.Options{Checkpoint: time.Second, Note: s.note}
 	flags := func(f *pflag.FlagSet) {
 		f.StringVar(&options.To, "to", "",
-			"the `file` to write, whose name ends with .csv or .jsonl; - is stdout: CSV, or JSON Lines with --ndjson")
+			"the `file` to write, whose name ends with .csv or .jsonl; - is stdout: CSV, or JSON Lines with --ndjson (required)")
 		f.BoolVar(&options.Resume, "resume", false, "continue an export that was stopped, if there is one")
 		addPerPage(f, &options.PerPage)
 		f.BoolVar(&options.Overwrite, "overwrite", false, "replace the file if it exists")

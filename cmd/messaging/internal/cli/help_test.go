@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -103,6 +104,16 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 		assert.Contains(t, stderr, want)
 		assert.NotContains(t, stderr, "CANARY")
 	}
+}
+
+func TestAFlagThatIsRequiredSaysSo(t *testing.T) {
+	walk(newRoot(&settings{}), func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if flag.Annotations[cobra.BashCompOneRequiredFlag] != nil || flag.Name == "to" && strings.HasPrefix(cmd.CommandPath(), "messaging export ") {
+				assert.Contains(t, flag.Usage, "(required)", "%s --%s", cmd.CommandPath(), flag.Name)
+			}
+		})
+	})
 }
 
 func TestAnEmptyFlagAndAFieldThatIsNotThereAreRefusedByEveryCommand(t *testing.T) {

@@ -66,17 +66,22 @@ func newCustomerGet(s *settings) *cobra.Command {
   messaging -p sandbox customer get c-1002 --json`,
 		args: cobra.ExactArgs(1), table: customerTable, one: true,
 		rows: inService(func(c call, client *messaging.Client) (*messaging.Customer, error) {
+			get := client.Customers.Get
 			if strings.Contains(c.args[0], "@") {
-				return client.Customers.GetByEmail(c.ctx, c.args[0])
+				get = client.Customers.GetByEmail
 			}
-			return client.Customers.Get(c.ctx, c.args[0])
+			found, err := get(c.ctx, c.args[0])
+			if errors.Is(err, messaging.ErrCustomerNotFound) {
+				err = exit.With(exit.NotFound, "no such customer: %s", c.args[0])
+			}
+			return found, err
 		}),
 	}.command(s)
 }
 
 var eventTable = output.Table{
 	Sample:  messaging.Event{CreatedAt: sampleTime},
-	Columns: []string{"id", "name", "parameters", "description", "created_at"},
+	Columns: []string{"id", "name", "parameters", "created_at", "description"},
 	Texts: map[string]func(json.RawMessage) string{"parameters": func(value json.RawMessage) string {
 		var parameters []messaging.EventParameter
 		_ = json.Unmarshal(value, &parameters) // it was just encoded
@@ -152,8 +157,8 @@ func newMessageList(s *settings) *cobra.Command {
   messaging -p sandbox message list --json=id,channel,total_bounced`,
 		table: output.Table{
 			Sample: messaging.TransactionalMessage{CreatedAt: sampleTime},
-			Columns: []string{"id", "channel", "title", "subject", "total_sent", "total_delivered", "total_failed", "total_complained",
-				"total_bounced", "created_at"},
+			Columns: []string{"id", "channel", "total_sent", "total_delivered", "total_failed", "total_complained", "total_bounced",
+				"subject", "title", "created_at"},
 		},
 		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.TransactionalMessage, error] {
 			return client.Transactional.All(c.ctx, messaging.TransactionalListParams{PerPage: perPage})

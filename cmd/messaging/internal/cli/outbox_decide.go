@@ -12,6 +12,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -62,6 +63,7 @@ same flags shows them.`,
 		Args:    cobra.ArbitraryArgs,
 	}, d.run)
 	d.filter.add(cmd.Flags())
+	d.filter.complete(cmd)
 	d.expect.Add(cmd.Flags())
 	d.fields[cmd] = func() []string { return output.FieldsOf(decided{}) }
 	return cmd
@@ -229,64 +231,109 @@ func (d *decision) report(done decided, retryAt time.Time) error {
 	}
 }
 
+// pause is a command that pauses, or ends a pause.
+type pause struct {
+	*ledgerFlag
+	operation string // "" for all
+	expect    confirm.Expect
+}
+
+func (p *pause) about(cmd *cobra.Command, run func(context.Context, *box, []string) error) *cobra.Command {
+	cmd = p.ledgerFlag.about(cmd, run)
+	cmd.Flags().StringVar(&p.operation, "op", "", "only entries with this `operation`, such as \""+service.TriggerEvent.Name+"\"")
+	completeOperation(cmd)
+	return cmd
+}
+
 func newOutboxPause(l *ledgerFlag) *cobra.Command {
-	return l.about(&cobra.Command{
+	p := &pause{ledgerFlag: l}
+	return p.about(&cobra.Command{
 		Use:   "pause",
 		Short: "Stop sending, in every process",
 		Long: `Stop sending the entries, in every process that uses the outbox, until "resume". It does not ask.
 What is being sent now may still be carried out.`,
-		Example: `  messaging outbox pause --ledger orders.db`,
+		Example: `  messaging outbox pause --ledger orders.db
+  messaging outbox pause --ledger shop.db --op 'send email broadcast'`,
 	}, func(ctx context.Context, b *box, _ []string) error {
-		err := b.PauseAll(ctx)
+		err := checkOperation(p.operation)
+		if err == nil && p.operation == "" {
+			err = b.PauseAll(ctx)
+		} else if err == nil {
+			err = b.Pause(ctx, p.operation)
+		}
 		if err == nil {
-			l.printer.Note("paused; what was claimed before may still be sent")
+			p.printer.Note("paused; what was claimed before may still be sent")
 		}
 		return err
 	})
 }
 
 func newOutboxResume(l *ledgerFlag) *cobra.Command {
-	var expect confirm.Expect
-	cmd := l.about(&cobra.Command{
+	p := &pause{ledgerFlag: l}
+	cmd := p.about(&cobra.Command{
 		Use:   "resume",
-		Short: "End every pause",
-		Long: `End every pause, also one that another program has set. It asks on a terminal. A script
-passes --expect with the number of pending entries.`,
+		Short: "End every pause, or that of an operation",
+		Long: `End every pause, or that of --op, also one that another program has set. It asks on a terminal.
+A script passes --expect with the number of pending entries, of that operation with --op.`,
 		Example: `  messaging outbox resume --ledger orders.db
-  messaging outbox resume --ledger orders.db --expect 120`,
-	}, func(ctx context.Context, b *box, _ []string) error { return l.resume(ctx, b, &expect) })
-	expect.Add(cmd.Flags())
+  messaging outbox resume --ledger orders.db --expect 120
+  messaging outbox resume --ledger shop.db --op 'send email broadcast' --expect 3`,
+	}, p.resume)
+	p.expect.Add(cmd.Flags())
 	return cmd
 }
 
-func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect) error {
+func (p *pause) resume(ctx context.Context, b *box, _ []string) error {
+	if err := checkOperation(p.operation); err != nil {
+		return err
+	}
 	counts, err := b.Counts(ctx)
 	if err != nil {
 		return err
 	}
-	if len(counts.Paused) == 0 {
-		l.printer.Note("nothing is paused")
+	paused := slices.DeleteFunc(counts.Paused, func(name string) bool { return p.operation != "" && name != p.operation })
+	if len(paused) == 0 {
+		p.printer.Note("nothing is paused")
 		return nil
 	}
-	if counts.Pending > 0 {
-		plan := confirm.NewOfflinePlan("Resume " + b.ledger.Title)
-		plan.Add("service", b.service())
-		plan.Add("paused", strings.Join(counts.Paused, ", "))
-		plan.Add("pending", words.Thousands(counts.Pending))
-		if err := expect.Decide(ctx, l.printer, plan, counts.Pending, "Let them be sent?", !b.isSandbox()); err != nil {
-			return err
-		}
-		if now, err := b.Counts(ctx); err != nil {
-			return err
-		} else if now.Pending != counts.Pending {
-			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Count(now.Pending, "entry"))
-		}
-	}
-	if err := b.ResumeAll(ctx); err != nil {
+	pending, err := p.pending(ctx, b)
+	if err != nil {
 		return err
 	}
-	l.printer.Note("resumed: %s", strings.Join(counts.Paused, ", "))
+	if pending > 0 {
+		plan := confirm.NewOfflinePlan("Resume " + b.ledger.Title)
+		plan.Add("service", b.service())
+		plan.Add("paused", strings.Join(paused, ", "))
+		plan.Add("pending", words.Thousands(pending))
+		if err := p.expect.Decide(ctx, p.printer, plan, pending, "Let them be sent?", !b.isSandbox()); err != nil {
+			return err
+		}
+		if now, err := p.pending(ctx, b); err != nil {
+			return err
+		} else if now != pending {
+			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Count(now, "entry"))
+		}
+	}
+	if err := b.Resume(ctx, paused...); err != nil {
+		return err
+	}
+	p.printer.Note("resumed: %s", strings.Join(paused, ", "))
 	return nil
+}
+
+// pending counts the pending entries of the operation.
+func (p *pause) pending(ctx context.Context, b *box) (n int, err error) {
+	if p.operation == "" {
+		counts, err := b.Counts(ctx)
+		return counts.Pending, err
+	}
+	for _, err := range b.List(ctx, outbox.Filter{State: outbox.Pending, Operation: p.operation}) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 func newOutboxQuarantine(l *ledgerFlag) *cobra.Command {

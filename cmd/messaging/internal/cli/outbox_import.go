@@ -67,9 +67,9 @@ of the request, and equal rows are one trigger.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.from, "from", "", "the `file` to read; - reads stdin")
+	f.StringVar(&flags.from, "from", "", "the `file` to read; - reads stdin (required)")
 	flags.rows.add(f)
-	f.StringVar(&flags.event, "event", "", "the `name` of the event")
+	f.StringVar(&flags.event, "event", "", "the `name` of the event (required)")
 	f.StringVar(&flags.keyColumn, "key-column", "", "the `column` with a key that names each trigger, such as an order number")
 	f.IntVar(&flags.maxRecipients, "max-recipients", 0, "the largest number of rows; default: the limit of the profile")
 	_, _ = cmd.MarkFlagRequired("from"), cmd.MarkFlagRequired("event") // the flags exist

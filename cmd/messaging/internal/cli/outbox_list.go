@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,10 +34,30 @@ func (flags *filterFlags) names() string {
 	return words.List(names, "or")
 }
 
+// complete completes the values of the flags of a command.
+func (flags *filterFlags) complete(cmd *cobra.Command) *cobra.Command {
+	completeFlag(cmd, "state", flags.states...)
+	completeOperation(cmd)
+	return cmd
+}
+
+// completeOperation completes --op with the operations that can be in an outbox.
+func completeOperation(cmd *cobra.Command) {
+	completeFlag(cmd, "op", strings.Split(service.Names(service.Sends()), ", ")...)
+}
+
+func completeFlag[T ~string](cmd *cobra.Command, flag string, values ...T) {
+	var texts []string
+	for _, value := range values {
+		texts = append(texts, string(value))
+	}
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(texts, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+}
+
 func (flags *filterFlags) add(f *pflag.FlagSet) {
 	zoned := []string{time.RFC3339}
 	f.StringVar((*string)(&flags.filter.State), "state", "", "entries in this `state`: "+flags.names())
-	f.StringVar(&flags.filter.Operation, "operation", "", "entries with this `operation`, such as \""+service.TriggerEvent.Name+"\"")
+	f.StringVar(&flags.filter.Operation, "op", "", "entries with this `operation`, such as \""+service.TriggerEvent.Name+"\"")
 	f.TimeVar(&flags.filter.EnqueuedAfter, "enqueued-after", time.Time{}, zoned,
 		"entries that were added after this `time`, such as 2026-12-01T09:00:00Z")
 	f.TimeVar(&flags.filter.EnqueuedBefore, "enqueued-before", time.Time{}, zoned, "entries that were added before this `time`")
@@ -48,10 +69,13 @@ func (flags *filterFlags) check() error {
 	if state := flags.filter.State; state != "" && !slices.Contains(flags.states, state) {
 		return exit.With(exit.Usage, "--state: %q must be %s", state, flags.names())
 	}
-	if name := flags.filter.Operation; name != "" {
-		if op := service.Named(name); op == nil || op.IsRead() {
-			return exit.With(exit.Usage, "%q is not an operation; the operations are %s", name, service.Names(service.Sends()))
-		}
+	return checkOperation(flags.filter.Operation)
+}
+
+// checkOperation returns an error for the name of no operation. "" is all of them.
+func checkOperation(name string) error {
+	if op := service.Named(name); name != "" && (op == nil || op.IsRead()) {
+		return exit.With(exit.Usage, "--op: %q is not an operation; the operations are %s", name, service.Names(service.Sends()))
 	}
 	return nil
 }
@@ -129,13 +153,13 @@ func entryOf(e outbox.Entry) entry {
 
 func newOutboxList(l *ledgerFlag) *cobra.Command {
 	flags := filterFlags{states: allStates}
-	return list{
+	return flags.complete(list{
 		use: "list", short: "List entries",
 		example: `  messaging outbox list --ledger orders.db --state unclear
   messaging outbox list --ledger orders.db --state rejected --error-contains 422 --json=key,error`,
 		flags: flags.add,
 		table: output.Table{Sample: entry{EnqueuedAt: sampleTime, NotBefore: sampleTime, SettledAt: sampleTime},
-			Columns: []string{"id", "key", "state", "error"}, Uncut: true}, // what says what to do next; JSON and show have the others
+			Columns: []string{"id", "key", "state", "error"}}, // what says what to do next; JSON and show have the others
 		rows: l.inBox(func(c call, b *box, write func(any) error) error {
 			if err := flags.check(); err != nil {
 				return err
@@ -150,7 +174,7 @@ func newOutboxList(l *ledgerFlag) *cobra.Command {
 			}
 			return nil
 		}),
-	}.command(l.settings)
+	}.command(l.settings))
 }
 
 func newOutboxShow(l *ledgerFlag) *cobra.Command {

@@ -51,6 +51,7 @@ If the service refuses the key, it is asked for again, at most every 30 seconds.
 	f := cmd.Flags()
 	f.IntVar(&flags.inFlight, "in-flight", 64, "number of entries to send at the same time; a kill leaves at most twice that many unclear")
 	f.BoolVar(&flags.untilEmpty, "until-empty", false, "end when nothing is pending")
+	l.fields[cmd] = func() []string { return output.FieldsOf(ran{}) }
 	return cmd
 }
 
@@ -88,6 +89,14 @@ func (flags *runFlags) run(ctx context.Context, b *box, _ []string) error {
 		return exit.With(exit.Usage, "%w", err)
 	}
 	return d.run(ctx)
+}
+
+// ran is what a run did, in JSON.
+type ran struct {
+	Accepted int `json:"accepted"`
+	Rejected int `json:"rejected"`
+	Unclear  int `json:"unclear"`
+	Pending  int `json:"pending"` // after it
 }
 
 // delivery is one run of an outbox.
@@ -209,6 +218,11 @@ func (d *delivery) conclude(ctx context.Context, denied error) error {
 		summary = "in this run: " + describe(d.done)
 	}
 	d.printer.Note("%s; the outbox: %s", summary, describe(byState(counts)))
+	if d.printer.IsJSON() {
+		if err := d.printer.Object(ran{d.done[outbox.Accepted], d.done[outbox.Rejected], unclear, counts.Pending}); err != nil {
+			return err
+		}
+	}
 	if d.untilEmpty {
 		unclear = counts.Unclear
 	}

@@ -68,8 +68,21 @@ func newRoot(s *settings) *cobra.Command {
 			newExportOf(s, export.Customers), newExportOf(s, export.Events), newExportOf(s, export.Messages)),
 		newOutbox(s), newSandbox(s), newAPI(s), newDoctor(s))
 	root.AddCommand(newTopics()...)
+	root.InitDefaultHelpCmd()
+	checkTopics(root)
 	_ = root.RegisterFlagCompletionFunc("profile", completeProfile) // the flag exists
 	return root
+}
+
+// checkTopics makes an unknown topic of "help", after which cobra shows the help of the program, an error.
+func checkTopics(root *cobra.Command) {
+	help, _, _ := root.Find([]string{"help"}) // it was added before
+	help.Args = func(_ *cobra.Command, args []string) error {
+		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+			return exit.With(exit.Usage, "unknown help topic %q; see: %s --help", strings.Join(args, " "), root.Name())
+		}
+		return nil
+	}
 }
 
 // completeProfile completes the names of profiles, from the configuration file.
@@ -129,4 +142,4 @@ The configuration file is config.toml in $XDG_CONFIG_HOME/messaging, or in
   MESSAGING_SANDBOX_TOKEN     token of a sandbox that listens on other addresses
   MESSAGING_OUTBOX_DATABASE   Postgres database of the outbox, for commands without --ledger
   XDG_STATE_HOME              folder of messaging/sends.jsonl (default ~/.local/state)
-  NO_COLOR, CLICOLOR_FORCE, TERM=dumb, COLUMNS   change what a terminal shows`
+  NO_COLOR, CLICOLOR_FORCE, TERM=dumb   change what a terminal shows`

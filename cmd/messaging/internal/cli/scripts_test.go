@@ -15,7 +15,7 @@ import (
 
 // scriptVariables are what the program gets from a script.
 var scriptVariables = []string{"MESSAGING_BASE_URL", "MESSAGING_API_KEY", "MESSAGING_SANDBOX_URL", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
-	"SERVICE_KEY", "COLUMNS", "TMPDIR", "HOME"}
+	"SERVICE_KEY", "TMPDIR", "HOME"}
 
 // process is held while the process of the test has the folder and the variables of a script.
 var process sync.Mutex

@@ -27,7 +27,7 @@ type session struct {
 // patience is how long a session may take. It only ends a test that hangs.
 const patience = 5 * time.Minute
 
-// startSession starts a program on a terminal that wraps nothing, unless COLUMNS is in env.
+// startSession starts a program on a terminal that wraps nothing.
 func startSession(folder string, env []string, name string, args ...string) (*session, error) {
 	s := &session{cmd: exec.Command(name, args...), ended: make(chan struct{})}
 	s.cmd.Dir = folder

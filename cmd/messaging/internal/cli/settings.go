@@ -22,6 +22,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // settings are the flags that every command has.
@@ -116,7 +117,7 @@ func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code 
 		s.printer = output.New(s.output, io.Discard, stderr)
 	}
 	if own := new(exit.Error); !s.running && !errors.As(err, &own) {
-		err = exit.With(exit.Usage, "%w", err) // of cobra, about a flag or an argument
+		err = exit.With(exit.Usage, "%s", ofCommandLine(err.Error(), args))
 	}
 	code := exit.CodeOf(err)
 	if errors.Is(err, context.Canceled) && (code == exit.Interrupted || !sendBegan.Load() && endsEarly(code)) {
@@ -124,6 +125,18 @@ func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code 
 	}
 	s.printer.Fail(err)
 	return exit.CodeOf(err)
+}
+
+// ofCommandLine returns an error of cobra, about a flag or an argument, as one line.
+func ofCommandLine(text string, args []string) string {
+	text, meant, found := strings.Cut(text, "\n\nDid you mean this?")
+	if found {
+		text += "; did you mean " + words.List(strings.Fields(meant), "or") + "?"
+	}
+	if at := slices.Index(args, "--json") + 1; at > 0 && at < len(args) && !strings.HasPrefix(args[at], "-") {
+		text += "; the fields of --json follow an equals sign: --json=" + args[at]
+	}
+	return text
 }
 
 // endsEarly reports whether a code is one of an error before anything is sent, as an interrupt can cause everywhere.

@@ -37,8 +37,8 @@ definition before anything is sent; "event get" shows it.`,
 		Args: cobra.ExactArgs(1),
 	}
 	f := cmd.Flags()
-	f.StringVar(&t.email, "email", "", "`address` of the customer")
-	f.StringVar(&t.customer, "customer", "", "JSON `file` with the customer, whom the service creates or updates; - for stdin")
+	f.StringVar(&t.email, "email", "", "`address` of the customer (required, unless --customer is given)")
+	f.StringVar(&t.customer, "customer", "", "JSON `file` with the customer, whom the service creates or updates; - for stdin (or --email)")
 	f.StringArrayVarP(&t.texts, "field", "f", nil, "value that is a text: `name=text`")
 	f.StringArrayVarP(&t.jsons, "json-field", "F", nil, "value in JSON, such as a number: `name=json`")
 	t.confirm.Add(cmd)

@@ -2,6 +2,8 @@
 package definitions
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -13,10 +15,12 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
-// Parse parses the content of events.json. What an event must have is checked when it is created.
+// Parse parses the content of events.json, or a list of events as it was printed. What an event must have is checked when it
+// is created.
 func Parse(name string, data []byte) (list []messaging.EventCreateParams, err error) {
 	var file struct {
 		Events []struct {
+			ID          string `json:"id"`
 			Name        string `json:"name"`
 			Description string `json:"description"`
 			Parameters  []struct {
@@ -24,7 +28,12 @@ func Parse(name string, data []byte) (list []messaging.EventCreateParams, err er
 				Type     messaging.ParameterType `json:"type"`
 				Required bool                    `json:"required"`
 			} `json:"parameters"`
+			CreatedAt json.RawMessage `json:"created_at"`
 		} `json:"events"`
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		data = fmt.Appendf(nil, `{"events": %s}`, data)
 	}
 	if err := strictjson.Decode(data, &file); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -36,7 +45,7 @@ func Parse(name string, data []byte) (list []messaging.EventCreateParams, err er
 		}
 		seen[each.Name] = true
 		event := messaging.EventCreateParams{Name: each.Name, Description: each.Description}
-		if each.Parameters != nil { // nil is an omission
+		if each.Parameters != nil || each.ID != "" { // otherwise, nil is an omission
 			event.Parameters = []messaging.EventParameter{}
 		}
 		for _, p := range each.Parameters {

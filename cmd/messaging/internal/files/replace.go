@@ -19,6 +19,9 @@ type Place struct {
 
 // Find returns the place that a path names. The file does not need to exist, its folder does.
 func Find(path string) (Place, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.Mode().IsDir() {
+		return Place{path, true, info.Mode()}, nil // the links of /dev/stdout end at no path if it is a pipe
+	}
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, isLink := os.Readlink(path); isLink == nil {

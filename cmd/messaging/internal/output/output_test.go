@@ -23,12 +23,12 @@ type row struct {
 var rowTable = Table{Sample: row{}, Columns: []string{"name", "tags", "n"}, Texts: map[string]func(json.RawMessage) string{
 	"n": func(n json.RawMessage) string { return "#" + string(n) }}}
 
-// write returns what the rows become on a pipe or, if the width is not 0, on a terminal.
-func write(t *testing.T, f Flags, width int, one bool, rows ...row) string {
+// write returns what the rows become on a pipe or on a terminal.
+func write(t *testing.T, f Flags, terminal, one bool, rows ...row) string {
 	t.Helper()
 	var out bytes.Buffer
 	p := New(f, &out, io.Discard)
-	p.outTTY, p.width = width > 0, width
+	p.outTTY = terminal
 	w := p.NewRows(rowTable, one)
 	for _, r := range rows {
 		require.NoError(t, w.Write(r))
@@ -39,22 +39,22 @@ func write(t *testing.T, f Flags, width int, one bool, rows ...row) string {
 
 func TestRowsHaveTheFormOfTheirReader(t *testing.T) {
 	hidden, tagged := row{Name: "a\tb\nc\\d\x1b\u202e<", N: 1}, row{Name: "b", Tags: []string{"x", "y"}}
-	assert.Equal(t, "a\\tb\\nc\\\\d\\u001b\\u202e<\t\t#1\nb\tx, y\t#0\n", write(t, Flags{}, 0, false, hidden, tagged))
-	assert.Equal(t, "b\tx, y\t#0\n", write(t, Flags{}, 0, true, tagged))
+	assert.Equal(t, "a\\tb\\nc\\\\d\\u001b\\u202e<\t\t#1\nb\tx, y\t#0\n", write(t, Flags{}, false, false, hidden, tagged))
+	assert.Equal(t, "b\tx, y\t#0\n", write(t, Flags{}, false, true, tagged))
 
-	assert.Equal(t, "[]\n", write(t, Flags{JSON: allFields}, 0, false))
+	assert.Equal(t, "[]\n", write(t, Flags{JSON: allFields}, false, false))
 	assert.Equal(t, "[\n{\"n\":1,\"name\":\"a\\tb\\nc\\\\d\\u001b\\u202e<\"},\n{\"n\":0,\"name\":\"b\"}\n]\n",
-		write(t, Flags{JSON: "n,name"}, 0, false, hidden, tagged))
+		write(t, Flags{JSON: "n,name"}, false, false, hidden, tagged))
 	assert.Equal(t, "{\"name\":\"b\"}\n{\"name\":\"😀\"}\n",
-		write(t, Flags{JSON: "name", NDJSON: true}, 0, false, tagged, row{Name: "😀"}))
-	assert.Equal(t, "{\"tags\":[\"x\",\"y\"]}\n", write(t, Flags{JSON: "tags"}, 0, true, tagged))
+		write(t, Flags{JSON: "name", NDJSON: true}, false, false, tagged, row{Name: "😀"}))
+	assert.Equal(t, "{\"tags\":[\"x\",\"y\"]}\n", write(t, Flags{JSON: "tags"}, false, true, tagged))
 
-	assert.Equal(t, "NAME  TAGS  N\nb     x, y  #0\n", write(t, Flags{}, 80, false, tagged))
-	assert.Equal(t, "name  b\ntags  x, y\nn     #0\n", write(t, Flags{}, 80, true, tagged))
-	wide := write(t, Flags{}, 30, false, row{Name: strings.Repeat("ж", 40)}, row{Name: "\x1b[31m"})
-	assert.Equal(t, strings.Repeat("ж", 29)+"…", strings.Split(wide, "\n")[1], "it is cut to the width")
+	assert.Equal(t, "NAME  TAGS  N\nb     x, y  #0\n", write(t, Flags{}, true, false, tagged))
+	assert.Equal(t, "name  b\ntags  x, y\nn     #0\n", write(t, Flags{}, true, true, tagged))
+	wide := write(t, Flags{}, true, false, row{Name: strings.Repeat("ж", 40)}, row{Name: "\x1b[31m"})
+	assert.Equal(t, strings.Repeat("ж", 40)+"        #0", strings.Split(wide, "\n")[1], "nothing is cut, and letters have their width")
 	assert.NotContains(t, wide, "\x1b")
-	assert.Equal(t, 2*tableRows+1, strings.Count(write(t, Flags{}, 80, false, make([]row, 2*tableRows)...), "\n"), "it has one header")
+	assert.Equal(t, 2*tableRows+1, strings.Count(write(t, Flags{}, true, false, make([]row, 2*tableRows)...), "\n"), "it has one header")
 }
 
 func TestFieldsOfJSONAreThoseOfTheRows(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -43,12 +42,11 @@ type Printer struct {
 	fields         []string // nil means all
 	outTTY, errTTY bool
 	color          bool
-	width          int
 }
 
 // New returns a printer.
 func New(f Flags, out, err io.Writer) *Printer {
-	p := &Printer{Out: out, Err: err, Quiet: f.Quiet, json: f.JSON != "" || f.NDJSON, ndjson: f.NDJSON, width: terminalWidth(out)}
+	p := &Printer{Out: out, Err: err, Quiet: f.Quiet, json: f.JSON != "" || f.NDJSON, ndjson: f.NDJSON}
 	if f.JSON != "" && f.JSON != allFields {
 		p.fields = strings.Split(f.JSON, ",")
 	}
@@ -56,9 +54,6 @@ func New(f Flags, out, err io.Writer) *Printer {
 	_, errTTY := Terminal(err)
 	dumb := os.Getenv("TERM") == "dumb"
 	p.outTTY, p.errTTY = outTTY && !p.json, errTTY && !dumb // without animation
-	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
-		p.width = columns
-	}
 	forced := os.Getenv("CLICOLOR_FORCE")
 	p.color = (p.errTTY || forced != "" && forced != "0") && os.Getenv("NO_COLOR") == ""
 	return p

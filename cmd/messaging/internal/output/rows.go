@@ -18,8 +18,6 @@ type Table struct {
 	Columns []string
 	// Texts returns a cell that is not just the value.
 	Texts map[string]func(json.RawMessage) string
-	// Uncut is whether a terminal shows the whole of a row that is wider than it is.
-	Uncut bool
 }
 
 // Fields returns the names of the members that a row has in JSON.
@@ -161,7 +159,7 @@ func (r *Rows) Close(complete bool) error {
 	return r.err
 }
 
-// flush writes the pending rows with columns of one width, cut to the width of the terminal. The first of a table is its header.
+// flush writes the pending rows with columns of one width. The first of a table is its header.
 func (r *Rows) flush() error {
 	widths := map[int]int{}
 	for _, row := range r.pending {
@@ -174,9 +172,7 @@ func (r *Rows) flush() error {
 		for i, text := range row {
 			line += runewidth.FillRight(text, widths[i])
 		}
-		if line = strings.TrimRight(line, " "); !r.table.Uncut {
-			line = runewidth.Truncate(line, r.p.width, "…")
-		}
+		line = strings.TrimRight(line, " ")
 		if n == 0 && !r.one && r.count <= tableRows {
 			line = r.p.Bold(line)
 		}
