@@ -92,7 +92,8 @@ func (c *emailContent) describe(plan *confirm.Plan) {
 		value, _ := json.Marshal(c.Variables[name]) // it was decoded
 		plan.Add("variable", name+" = "+words.Shortened(string(value), excerpt))
 	}
-	missing := slices.DeleteFunc(mail.Placeholders(c.Subject, c.Message), func(name string) bool { return mail.HasVariable(c.Variables, name) })
+	missing := slices.DeleteFunc(mail.Placeholders(c.Subject, c.Message),
+		func(name string) bool { return mail.HasVariable(c.Variables, name) })
 	plan.Add("no variable", words.Shortened(strings.Join(missing, ", "), excerpt))
 	plan.Add("type", c.MessageType)
 	plan.Add("template", c.TemplateID)
