@@ -45,7 +45,7 @@ type send struct {
 func (s *settings) printsOf(cmd *cobra.Command, flags *confirm.Flags, sample any) {
 	s.fields[cmd] = func() []string {
 		if flags.DryRun {
-			return output.FieldsOf(confirm.Action{BodySHA256: "-", At: "-"})
+			return output.FieldsOf(confirm.Action{At: "-"})
 		}
 		return output.FieldsOf(sample)
 	}
@@ -95,13 +95,9 @@ func (send *send) action() (confirm.Action, error) {
 			}
 		}
 		send.plan.Add("body", words.Count(len(content[0]), "byte"))
-		send.plan.Add("body sha256", sends.Sum(content[0])) // by itself: it fits into 80 columns
 	}
 	action := confirm.NewAction(send.service, send.prepared[0].Operation(), bytes.Join(content, []byte("\n")), send.question, send.answer)
 	action.Recipients, action.Refused = send.recipients, refused
-	if !send.unrecorded {
-		action.BodySHA256 = sends.Sum(content[0])
-	}
 	if !send.due.IsZero() {
 		action.At = send.due.UTC().Format(time.RFC3339)
 	}
