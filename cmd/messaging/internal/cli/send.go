@@ -160,8 +160,7 @@ func (s *settings) sendOne(ctx context.Context, send *send, i int) (*messaging.R
 		return nil, err
 	}
 	response, err := s.request(ctx, send.service.Client, send.prepared[i])
-	became := sends.Delivery(words.Delivery(messaging.DeliveryOf(err)))
-	if _, failed := send.record.Settle(context.WithoutCancel(ctx), send.begun.ID, became, true); failed != nil {
+	if _, failed := send.record.Settle(context.WithoutCancel(ctx), send.begun.ID, messaging.DeliveryOf(err), true); failed != nil {
 		s.printer.Line("warning: cannot record the outcome of this send in %s, so the same send is refused from now on: %v",
 			send.record.Path(), failed)
 	}
@@ -225,16 +224,16 @@ func (s *settings) watchInterrupts(ctx context.Context, done <-chan struct{}, ca
 
 // acceptedSend is a send that was carried out, in JSON.
 type acceptedSend struct {
-	ID         string `json:"id"` // in the record
-	Operation  string `json:"operation"`
-	Delivery   string `json:"delivery"`
-	Recipients *int   `json:"recipients"` // nil if the number is not known
-	Message    string `json:"message"`
+	ID         string             `json:"id"` // in the record
+	Operation  string             `json:"operation"`
+	Delivery   messaging.Delivery `json:"delivery"`
+	Recipients *int               `json:"recipients"` // nil if the number is not known
+	Message    string             `json:"message"`
 }
 
 // reportAccepted reports a broadcast or a trigger that was carried out.
 func (s *settings) reportAccepted(send *send, response *messaging.Response) error {
-	outcome := acceptedSend{ID: send.begun.ID, Operation: send.prepared[0].Operation(), Delivery: string(sends.Accepted),
+	outcome := acceptedSend{ID: send.begun.ID, Operation: send.prepared[0].Operation(), Delivery: messaging.DeliveryAccepted,
 		Recipients: send.recipients}
 	text := "accepted"
 	if response != nil && response.Message != "" {
