@@ -24,17 +24,15 @@ type audienceFlags struct {
 	rows                rowFlags
 	everyone            bool
 	max                 int
-	unknownCount        bool
 }
 
 func (f *audienceFlags) add(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&f.customers, "to-customers", "", "send to the customers in `FILE`")
-	set.StringVar(&f.segments, "segments", "", "send to the segments with these ids, such as `a,b`; needs --allow-unknown-count")
+	set.StringVar(&f.segments, "segments", "", "send to the segments with these ids, such as `a,b`; nobody counts their customers")
 	set.BoolVar(&f.everyone, "all-customers", false, "send to all customers of the account")
 	f.rows.add(set)
 	set.IntVar(&f.max, "max-recipients", 0, "refuse more than `N` recipients (default: the limit of the profile, or 100)")
-	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not show")
 	cmd.MarkFlagsMutuallyExclusive("to-customers", "segments", "all-customers")
 	cmd.MarkFlagsOneRequired("to-customers", "segments", "all-customers")
 	cmd.MarkFlagsMutuallyExclusive("segments", "max-recipients") // which cannot limit what is not counted
@@ -80,10 +78,6 @@ func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
 }
 
 func (f *audienceFlags) readSegments() (*audience, error) {
-	if !f.unknownCount {
-		return nil, exit.With(exit.Usage, "the size of a segment is unknown: the service does not show it; "+
-			"to send to segments, pass --allow-unknown-count")
-	}
 	var ids []string
 	for id := range strings.SplitSeq(f.segments, ",") {
 		id = strings.TrimSpace(id)
@@ -106,28 +100,21 @@ func (f *audienceFlags) guard(cmd *cobra.Command, s *settings, a *audience, serv
 	if err != nil {
 		return err
 	}
-	others := map[string]bool{} // of email, cc and bcc; an address counts once
-	for _, address := range to.Emails {
-		others[strings.ToLower(address)] = true
-	}
-	total, all := to.CustomerCount, ""
+	total, all := to.Count, ""
 	if f.everyone {
-		if total, err = s.countCustomers(cmd.Context(), service); err != nil {
+		customers, err := s.countCustomers(cmd.Context(), service)
+		if err != nil {
 			return err
 		}
-		all, a.parts = "all ", "EVERYONE: all "+words.Count(total, "customer")+" of the account"
-	} else if a.list != nil {
-		for _, customer := range a.list.Customers {
-			delete(others, strings.ToLower(customer.Email))
-		}
+		total += customers
+		all, a.parts = "all ", "EVERYONE: all "+words.Count(customers, "customer")+" of the account"
 	}
-	if len(others) > 0 {
-		a.parts += " and " + words.Count(len(others), "other recipient")
+	if others := to.Count - to.CustomerCount; others > 0 { // of email, cc and bcc
+		a.parts += " and " + words.Count(others, "other recipient")
 	}
 	if a.answer != "" { // segments
 		return nil
 	}
-	total += len(others)
 	a.total, a.answer = &total, all+strconv.Itoa(total)
 	return checkLimit(total, cmp.Or(f.max, service.MaxRecipients), fmt.Sprintf(" (%s; --max-recipients %d allows them)", a.parts, total))
 }

@@ -46,8 +46,10 @@ once.`
   messaging -p sandbox export RECORDS --to - --ndjson | jq .
   messaging -p production export RECORDS --to all-RECORDS.csv --resume --overwrite   # every night`
 	of := strings.NewReplacer("RECORDS", records.Name)
-	return s.reading(records.Name, "Write all "+records.Name+" to a file", of.Replace(long), of.Replace(example), nil, flags,
+	cmd := s.reading(records.Name, "Write all "+records.Name+" to a file", of.Replace(long), of.Replace(example), nil, flags,
 		func(c call) error { return runExport(c, records, options) })
+	s.fields[cmd] = func() []string { return nil } // --ndjson sets the format of stdout
+	return cmd
 }
 
 func runExport[T any](c call, records export.Records[T], options export.Options) (err error) {

@@ -91,7 +91,7 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 		"event create":                  `required flag(s) "from-file" not set`,
 		"broadcast push --all-customers --delimiter ;":           "--delimiter has no effect without --to-customers",
 		"broadcast push --all-customers --skip-bad-rows":         "--skip-bad-rows has no effect without --to-customers",
-		"broadcast push --to-customers - --allow-unknown-count":  "--allow-unknown-count has no effect without --segments",
+		"outbox pause --ledger o.db --json":                      "--json and --ndjson have no effect on messaging outbox pause",
 		"broadcast push --all-customers --timezone UTC":          "--timezone has no effect without --at",
 		"sandbox --token-file token.txt":                         "--token-file has no effect without --listen",
 		"outbox import --from - --event e --map order --dry-run": `--map must be column=name, and not "order"`,

@@ -26,8 +26,8 @@ import (
 
 // needs are flags that mean nothing without another one, in the commands that have both.
 var needs = map[string]string{"delimiter": "to-customers", "map": "to-customers", "ignore-other-columns": "to-customers",
-	"skip-bad-rows": "to-customers", "allow-unknown-count": "segments",
-	"timezone": "at", "token-file": "listen"}
+	"skip-bad-rows": "to-customers",
+	"timezone":      "at", "token-file": "listen"}
 
 // checkFlags returns an error for a flag without the one that it needs, and for a flag or an argument that is given without a
 // value, or with the next flag as its value, as an unset variable of a shell does.

@@ -210,7 +210,7 @@ func newSendsList(s *settings) *cobra.Command {
 	return list{
 		use: "list", short: "List the broadcasts and triggers that were sent from this machine, oldest first",
 		long: `List the broadcasts and triggers that were sent from this machine, oldest first. Nobody knows what
-became of those whose delivery is unknown or empty: find out, and run "sends resolve". The others
+became of those whose delivery is unknown: find out, and run "sends resolve". The others
 are accepted, rejected or not_sent; they are forgotten after 30 days. What was repeated with --again
 says so, and no longer blocks another send. The record has the first 60 characters of the subject,
 or the name of the event, and no recipient.`,
@@ -254,9 +254,9 @@ carried out, the same send is no longer refused. To correct what you have record
 			if err != nil {
 				return err
 			}
-			delivery := sends.NotSent
+			delivery := messaging.DeliveryNotSent
 			if carriedOut {
-				delivery = sends.Accepted
+				delivery = messaging.DeliveryAccepted
 			}
 			found, err := record.Settle(c.ctx, c.args[0], delivery, false)
 			if err != nil {

@@ -124,7 +124,7 @@ func (flags *importFlags) run(cmd *cobra.Command) (err error) {
 	question := fmt.Sprintf("Add %s to %s?", words.Count(plan.New(), "trigger"), flags.address.Title())
 	action := confirm.NewAction(flags.service, "outbox import", fmt.Appendf(nil, "%s\n%x", flags.address.Absolute(), plan.Digest), question,
 		fmt.Sprint(plan.New()))
-	action.Recipients, action.BodySHA256, action.Nothing = &plan.Rows, fmt.Sprintf("%x", plan.Digest), plan.New() == 0
+	action.Recipients, action.Nothing = &plan.Rows, plan.New() == 0
 	if goes, err := flags.confirm.Decide(ctx, flags.printer, shown, action); err != nil || !goes {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -129,16 +130,16 @@ func newOutboxStatus(l *ledgerFlag) *cobra.Command {
 
 // entry is an entry as it is printed.
 type entry struct {
-	ID         int64     `json:"id"`
-	Key        string    `json:"key"`
-	Operation  string    `json:"operation"`
-	State      string    `json:"state"`
-	Attempts   int       `json:"attempts"`
-	Delivery   string    `json:"delivery"`
-	Error      string    `json:"error"`
-	EnqueuedAt time.Time `json:"enqueued_at"`
-	NotBefore  time.Time `json:"not_before,omitzero"`
-	SettledAt  time.Time `json:"settled_at,omitzero"`
+	ID         int64              `json:"id"`
+	Key        string             `json:"key"`
+	Operation  string             `json:"operation"`
+	State      string             `json:"state"`
+	Attempts   int                `json:"attempts"`
+	Delivery   messaging.Delivery `json:"delivery"`
+	Error      string             `json:"error"`
+	EnqueuedAt time.Time          `json:"enqueued_at"`
+	NotBefore  time.Time          `json:"not_before,omitzero"`
+	SettledAt  time.Time          `json:"settled_at,omitzero"`
 
 	// Those of its request, which show alone reads.
 	Emails      []string        `json:"emails,omitzero"`
@@ -148,7 +149,7 @@ type entry struct {
 
 func entryOf(e outbox.Entry) entry {
 	return entry{ID: e.ID, Key: e.Key, Operation: e.Operation, State: string(e.State), Attempts: e.Attempts,
-		Delivery: words.Delivery(e.Delivery), Error: e.Error, EnqueuedAt: e.EnqueuedAt, NotBefore: e.NotBefore, SettledAt: e.SettledAt}
+		Delivery: e.Delivery, Error: e.Error, EnqueuedAt: e.EnqueuedAt, NotBefore: e.NotBefore, SettledAt: e.SettledAt}
 }
 
 func newOutboxList(l *ledgerFlag) *cobra.Command {

@@ -334,8 +334,7 @@ func TestPlanAndQuestionAreOnTheTerminalIfStderrIsAFile(t *testing.T) {
 
 // mistakes are ends of command lines with an unset variable or a forgotten flag.
 var mistakes = map[string][]string{
-	"push": {"-q", "--segments=", "--segments=, --allow-unknown-count", "--segments=a,,b --allow-unknown-count",
-		"--segments --all-customers --allow-unknown-count", "--segments=a", "--segments=a --allow-unknown-count --max-recipients=10",
+	"push": {"-q", "--segments=", "--segments=,", "--segments=a,,b", "--segments --all-customers", "--segments=a --max-recipients=10",
 		"--to-customers=", "--to-customers=empty.csv", "--to-customers=header.csv", "--to-customers=missing.csv",
 		"--to-customers=swapped.csv", "--to-customers=swapped.csv --skip-bad-rows", "--to-customers=empty.jsonl",
 		"--to-customers=two.csv --all-customers", "--all-customers=false", "--all-customers --max-recipients=0",

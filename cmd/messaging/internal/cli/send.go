@@ -45,7 +45,7 @@ type send struct {
 func (s *settings) printsOf(cmd *cobra.Command, flags *confirm.Flags, sample any) {
 	s.fields[cmd] = func() []string {
 		if flags.DryRun {
-			return output.FieldsOf(confirm.Action{BodySHA256: "-", At: "-"})
+			return output.FieldsOf(confirm.Action{At: "-"})
 		}
 		return output.FieldsOf(sample)
 	}
@@ -95,13 +95,9 @@ func (send *send) action() (confirm.Action, error) {
 			}
 		}
 		send.plan.Add("body", words.Count(len(content[0]), "byte"))
-		send.plan.Add("body sha256", sends.Sum(content[0])) // by itself: it fits into 80 columns
 	}
 	action := confirm.NewAction(send.service, send.prepared[0].Operation(), bytes.Join(content, []byte("\n")), send.question, send.answer)
 	action.Recipients, action.Refused = send.recipients, refused
-	if !send.unrecorded {
-		action.BodySHA256 = sends.Sum(content[0])
-	}
 	if !send.due.IsZero() {
 		action.At = send.due.UTC().Format(time.RFC3339)
 	}
@@ -164,8 +160,7 @@ func (s *settings) sendOne(ctx context.Context, send *send, i int) (*messaging.R
 		return nil, err
 	}
 	response, err := s.request(ctx, send.service.Client, send.prepared[i])
-	became := sends.Delivery(words.Delivery(messaging.DeliveryOf(err)))
-	if _, failed := send.record.Settle(context.WithoutCancel(ctx), send.begun.ID, became, true); failed != nil {
+	if _, failed := send.record.Settle(context.WithoutCancel(ctx), send.begun.ID, messaging.DeliveryOf(err), true); failed != nil {
 		s.printer.Line("warning: cannot record the outcome of this send in %s, so the same send is refused from now on: %v",
 			send.record.Path(), failed)
 	}
@@ -229,16 +224,16 @@ func (s *settings) watchInterrupts(ctx context.Context, done <-chan struct{}, ca
 
 // acceptedSend is a send that was carried out, in JSON.
 type acceptedSend struct {
-	ID         string `json:"id"` // in the record
-	Operation  string `json:"operation"`
-	Delivery   string `json:"delivery"`
-	Recipients *int   `json:"recipients"` // nil if the number is not known
-	Message    string `json:"message"`
+	ID         string             `json:"id"` // in the record
+	Operation  string             `json:"operation"`
+	Delivery   messaging.Delivery `json:"delivery"`
+	Recipients *int               `json:"recipients"` // nil if the number is not known
+	Message    string             `json:"message"`
 }
 
 // reportAccepted reports a broadcast or a trigger that was carried out.
 func (s *settings) reportAccepted(send *send, response *messaging.Response) error {
-	outcome := acceptedSend{ID: send.begun.ID, Operation: send.prepared[0].Operation(), Delivery: string(sends.Accepted),
+	outcome := acceptedSend{ID: send.begun.ID, Operation: send.prepared[0].Operation(), Delivery: messaging.DeliveryAccepted,
 		Recipients: send.recipients}
 	text := "accepted"
 	if response != nil && response.Message != "" {

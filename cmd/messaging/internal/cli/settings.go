@@ -57,6 +57,9 @@ func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 	if err := s.printer.CheckFields(fields); err != nil {
 		return err
 	}
+	if s.fields[cmd] == nil && s.printer.IsJSON() && !cmd.HasSubCommands() {
+		return exit.With(exit.Usage, "--json and --ndjson have no effect on %s", cmd.CommandPath())
+	}
 	if err := errors.Join(checkFlags(cmd), cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ definition before anything is sent; "event get" shows it.`,
 }
 
 func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
-	params, recipients, err := t.params(cmd)
+	params, err := t.params(cmd)
 	if err != nil {
 		return err
 	}
@@ -66,20 +66,24 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	}
 	readTimes(params)
 	prepared, err := params.Prepare()
+	var to messaging.Recipients
 	if err == nil {
-		err = errors.Join(checkAllowed(ctx, service, prepared, cmd.Flags(), ""), checkLimit(recipients, service.MaxRecipients, ""))
+		to, err = prepared.Recipients()
+	}
+	if err == nil {
+		err = errors.Join(checkAllowed(ctx, service, prepared, cmd.Flags(), ""), checkLimit(to.Count, service.MaxRecipients, ""))
 	}
 	if err != nil {
 		return byFlags(err, cmd.Flags())
 	}
 	plan := confirm.NewPlan("Trigger an event", service)
 	describeTrigger(plan, params)
-	return s.send(ctx, &t.confirm, &send{service: service, plan: plan, question: "Trigger this event?", answer: fmt.Sprint(recipients),
-		prepared: []*messaging.Prepared{prepared}, recipients: &recipients, subject: params.Definition.Name, again: t.again})
+	return s.send(ctx, &t.confirm, &send{service: service, plan: plan, question: "Trigger this event?", answer: fmt.Sprint(to.Count),
+		prepared: []*messaging.Prepared{prepared}, recipients: &to.Count, subject: params.Definition.Name, again: t.again})
 }
 
-// params returns the params without the event, and the number of their recipients.
-func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParams, recipients int, err error) {
+// params returns the params without the event.
+func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParams, err error) {
 	params.Values = make(map[string]any)
 	for i, argument := range append(slices.Clone(t.texts), t.jsons...) {
 		name, value, found := strings.Cut(argument, "=")
@@ -87,30 +91,24 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 		params.Values[name] = value
 		switch isJSON := i >= len(t.texts); {
 		case !found || name == "":
-			return params, 0, exit.With(exit.Usage, "-f and -F must be name=value, and not %q", argument)
+			return params, exit.With(exit.Usage, "-f and -F must be name=value, and not %q", argument)
 		case twice:
-			return params, 0, exit.With(exit.Usage, "the value of %q is given twice", name)
+			return params, exit.With(exit.Usage, "the value of %q is given twice", name)
 		case isJSON:
 			if params.Values[name], err = strictjson.Value([]byte(value)); err != nil {
-				return params, 0, exit.With(exit.Usage, "-F: the value of %q is not JSON; use -f for a text", name)
+				return params, exit.With(exit.Usage, "-F: the value of %q is not JSON; use -f for a text", name)
 			}
 		}
 	}
-	if params.Email = t.email; t.email != "" {
-		recipients++
-	}
-	if t.customer == "" {
-		return params, recipients, nil
+	if params.Email = t.email; t.customer == "" {
+		return params, nil
 	}
 	params.Customer = new(messaging.CustomerParams)
 	err = decodeInput(cmd, t.customer, params.Customer)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = exit.With(exit.Usage, "--customer takes a JSON file, such as {\"customer_id\": \"c-1001\"}: %w", err)
 	}
-	if err == nil && !(params.Email != "" && strings.EqualFold(params.Email, params.Customer.Email)) {
-		recipients++
-	}
-	return params, recipients, err
+	return params, err
 }
 
 // readTimes writes times in the form that the service reads, in whatever zone they are. Other texts

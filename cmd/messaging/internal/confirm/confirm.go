@@ -87,7 +87,6 @@ type Action struct {
 	Profile    string `json:"profile"`
 	Host       string `json:"host"`
 	Recipients *int   `json:"recipients"` // nil if the number is not known
-	BodySHA256 string `json:"body_sha256,omitempty"`
 	At         string `json:"at,omitempty"`
 
 	// Question is what the operator is asked, such as "Send this email?".

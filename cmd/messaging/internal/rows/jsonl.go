@@ -36,45 +36,24 @@ func (s *Source) jsonLines(r io.Reader) iter.Seq2[Row, error] {
 	}
 }
 
-// lines counts the lines of what is read through it.
-type lines struct {
-	io.Reader
-	offset int64
-	ends   []int64 // of the lines after the last that was counted
-	line   int
-}
-
-func (l *lines) Read(p []byte) (n int, err error) {
-	n, err = l.Reader.Read(p)
-	for i, c := range p[:n] {
-		if c == '\n' {
-			l.ends = append(l.ends, l.offset+int64(i))
-		}
-	}
-	l.offset += int64(n)
-	return n, err
-}
-
-// at returns the line of an offset, which does not become smaller.
-func (l *lines) at(offset int64) int {
-	for len(l.ends) > 0 && l.ends[0] < offset {
-		l.ends, l.line = l.ends[1:], l.line+1
-	}
-	return l.line
-}
-
 // array ranges over the elements of an array of objects.
 func (s *Source) array(r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		in := &lines{Reader: r, line: 1}
-		decoder := json.NewDecoder(in)
+		var read bytes.Buffer // and not yet counted
+		decoder := json.NewDecoder(io.TeeReader(r, &read))
+		line, counted := 1, int64(0)
+		at := func(offset int64) int {
+			line += bytes.Count(read.Next(max(0, int(offset-counted))), []byte("\n"))
+			counted = max(counted, offset)
+			return line
+		}
 		_, err := decoder.Token()
 		for err == nil && decoder.More() {
 			var element json.RawMessage
 			if err = decoder.Decode(&element); err != nil {
 				break
 			}
-			number := in.at(decoder.InputOffset() - int64(len(element)))
+			number := at(decoder.InputOffset() - int64(len(element)))
 			if !yield(s.parse(number, bytes.ReplaceAll(element, []byte("\n"), []byte(" ")))) {
 				return
 			}
@@ -91,7 +70,7 @@ func (s *Source) array(r io.Reader) iter.Seq2[Row, error] {
 			}
 			err = cmp.Or(err, errors.New("there is more after the array"))
 		}
-		yield(Row{}, fmt.Errorf("line %d: %w", in.at(decoder.InputOffset()), err))
+		yield(Row{}, fmt.Errorf("line %d: %w", at(decoder.InputOffset()), err))
 	}
 }
 

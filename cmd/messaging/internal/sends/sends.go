@@ -19,19 +19,9 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
-)
-
-// Delivery is what became of a send. It is empty while nobody has written that down.
-type Delivery string
-
-// The deliveries.
-const (
-	Accepted Delivery = "accepted"
-	Rejected Delivery = "rejected"
-	NotSent  Delivery = "not_sent"
-	Unknown  Delivery = "unknown"
 )
 
 // An accepted send counts as the same one for window. Settled sends are forgotten after keep.
@@ -51,8 +41,9 @@ type Shown struct {
 	SHA256     string     `json:"sha256"`     // of the body
 	Recipients *int       `json:"recipients"` // nil if the number is not known
 	Due        *time.Time `json:"due"`        // of a scheduled broadcast
-	Delivery   Delivery   `json:"delivery"`
-	Again      bool       `json:"again"` // it was repeated with --again, and blocks no other send
+	// Delivery is unknown, too, while nobody has written it down.
+	Delivery messaging.Delivery `json:"delivery"`
+	Again    bool               `json:"again"` // it was repeated with --again, and blocks no other send
 }
 
 // Send is a send in the record.
@@ -87,11 +78,11 @@ func (s Send) dueAt() time.Time {
 }
 
 // isOpen reports whether nobody knows what became of the send.
-func (s Send) isOpen() bool { return s.Delivery == "" || s.Delivery == Unknown }
+func (s Send) isOpen() bool { return s.Delivery == messaging.DeliveryUnknown }
 
 // blocks reports whether the send keeps the same one from being made.
 func (s Send) blocks(now time.Time) bool {
-	return !s.Again && (s.isOpen() || s.Delivery == Accepted && now.Sub(s.dueAt()) < window)
+	return !s.Again && (s.isOpen() || s.Delivery == messaging.DeliveryAccepted && now.Sub(s.dueAt()) < window)
 }
 
 // Record is the file sends.jsonl.
@@ -157,7 +148,7 @@ func (r *Record) Begin(ctx context.Context, send Send, again string) (Send, erro
 
 // Settle writes down what became of a send. An operator, who can be wrong, writes over no outcome of the process that sent it: a
 // send that was accepted would be sent again.
-func (r *Record) Settle(ctx context.Context, id string, delivery Delivery, isSender bool) (found Send, err error) {
+func (r *Record) Settle(ctx context.Context, id string, delivery messaging.Delivery, isSender bool) (found Send, err error) {
 	err = r.update(ctx, func(list []Send) ([]Send, error) {
 		i := slices.IndexFunc(list, func(s Send) bool { return s.ID == id })
 		if i < 0 {
@@ -208,7 +199,7 @@ func (s Send) Outcome() string {
 	if s.isOpen() {
 		return "may have been carried out"
 	}
-	return "was " + string(s.Delivery)
+	return "was " + s.Delivery.String()
 }
 
 // When returns the time of the send for people.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
@@ -37,11 +38,11 @@ func (s Send) withBody(body string) Send {
 }
 
 // sent begins a send, which must not be blocked, and writes down its delivery, if there is one.
-func (r *testRecord) sent(send Send, delivery Delivery) Send {
+func (r *testRecord) sent(send Send, delivery messaging.Delivery) Send {
 	r.t.Helper()
 	begun, err := r.Begin(r.t.Context(), send, "")
 	require.NoError(r.t, err)
-	if delivery != "" {
+	if delivery != messaging.DeliveryUnknown {
 		_, err = r.Settle(r.t.Context(), begun.ID, delivery, true)
 		require.NoError(r.t, err)
 	}
@@ -66,18 +67,17 @@ func (r *testRecord) isBlocked(send Send) bool {
 func TestASendBlocksTheSameOneByItsDeliveryAndItsAge(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, c := range []struct {
-		delivery Delivery
+		delivery messaging.Delivery
 		due, age time.Duration
 		blocked  bool
 	}{
-		{Rejected, 0, 0, false},
-		{NotSent, 0, 0, false},
-		{Accepted, 0, 23*time.Hour - time.Second, true},
-		{Accepted, 0, 23 * time.Hour, false},
-		{Accepted, 2 * day, 2*day + 23*time.Hour - time.Second, true}, // it counts from its schedule
-		{Accepted, 2 * day, 2*day + 23*time.Hour, false},
-		{Unknown, 0, 365 * day, true},
-		{"", 0, 365 * day, true},
+		{messaging.DeliveryRejected, 0, 0, false},
+		{messaging.DeliveryNotSent, 0, 0, false},
+		{messaging.DeliveryAccepted, 0, 23*time.Hour - time.Second, true},
+		{messaging.DeliveryAccepted, 0, 23 * time.Hour, false},
+		{messaging.DeliveryAccepted, 2 * day, 2*day + 23*time.Hour - time.Second, true}, // it counts from its schedule
+		{messaging.DeliveryAccepted, 2 * day, 2*day + 23*time.Hour, false},
+		{messaging.DeliveryUnknown, 0, 365 * day, true},
 	} {
 		r := newRecord(t)
 		send := news
@@ -108,7 +108,7 @@ func TestASendIsTheSameByItsServiceItsBytesAndItsProfileOrItsKey(t *testing.T) {
 		{"profile with another key", func(s *Send) { s.Profile, s.Account = "staging", "99999999" }, false},
 	} {
 		r := newRecord(t)
-		r.sent(news, Unknown)
+		r.sent(news, messaging.DeliveryUnknown)
 		other := news
 		c.change(&other)
 		assert.Equal(t, c.blocked, r.isBlocked(other), c.what)
@@ -116,13 +116,13 @@ func TestASendIsTheSameByItsServiceItsBytesAndItsProfileOrItsKey(t *testing.T) {
 	r := newRecord(t)
 	environment := news
 	environment.Profile = ""
-	r.sent(environment, Unknown)
+	r.sent(environment, messaging.DeliveryUnknown)
 	environment.Account = "99999999"
 	assert.False(t, r.isBlocked(environment), "the environment is no profile")
 }
 
 func TestARepeatIsAllowedOnceAndKeepsTheOutcomeOfTheSendThatTheOperatorSaw(t *testing.T) {
-	for _, delivery := range []Delivery{Unknown, Accepted, ""} {
+	for _, delivery := range []messaging.Delivery{messaging.DeliveryUnknown, messaging.DeliveryAccepted} {
 		r := newRecord(t)
 		first := r.sent(news, delivery)
 		_, err := r.Begin(t.Context(), news, "another id")
@@ -136,7 +136,7 @@ func TestARepeatIsAllowedOnceAndKeepsTheOutcomeOfTheSendThatTheOperatorSaw(t *te
 		require.Len(t, list, 2)
 		assert.Equal(t, delivery, list[0].Delivery)
 		assert.Equal(t, []bool{true, false}, []bool{list[0].Again, list[1].Again})
-		_, err = r.Settle(t.Context(), second.ID, NotSent, false)
+		_, err = r.Settle(t.Context(), second.ID, messaging.DeliveryNotSent, false)
 		require.NoError(t, err)
 		assert.False(t, r.isBlocked(news))
 	}
@@ -144,28 +144,28 @@ func TestARepeatIsAllowedOnceAndKeepsTheOutcomeOfTheSendThatTheOperatorSaw(t *te
 
 func TestAnOperatorCorrectsAnOperatorAndNotTheProcessThatSent(t *testing.T) {
 	r := newRecord(t)
-	lost := r.sent(news, Unknown)
-	for _, delivery := range []Delivery{NotSent, Accepted} {
+	lost := r.sent(news, messaging.DeliveryUnknown)
+	for _, delivery := range []messaging.Delivery{messaging.DeliveryNotSent, messaging.DeliveryAccepted} {
 		_, err := r.Settle(t.Context(), lost.ID, delivery, false)
 		require.NoError(t, err)
 	}
 	assert.True(t, r.isBlocked(news))
-	refused := r.sent(news.withBody("refused"), Rejected)
-	_, err := r.Settle(t.Context(), refused.ID, Accepted, false)
+	refused := r.sent(news.withBody("refused"), messaging.DeliveryRejected)
+	_, err := r.Settle(t.Context(), refused.ID, messaging.DeliveryAccepted, false)
 	assert.Equal(t, exit.Usage, exit.CodeOf(err), "%v", err)
 }
 
 func TestSettledSendsAreForgottenAfter30Days(t *testing.T) {
 	r := newRecord(t)
-	r.sent(news, Accepted)
+	r.sent(news, messaging.DeliveryAccepted)
 	lost, open, other := news.withBody("lost"), news.withBody("open"), news.withBody("other")
-	r.sent(lost, Unknown)
-	r.sent(open, "")
+	r.sent(lost, messaging.DeliveryUnknown)
+	r.sent(open, messaging.DeliveryUnknown)
 	r.now = r.now.Add(keep + time.Second)
 	list, err := r.List()
 	require.NoError(t, err)
 	require.Len(t, list, 3, "reading changes nothing")
-	r.sent(other, Accepted)
+	r.sent(other, messaging.DeliveryAccepted)
 	list, err = r.List()
 	require.NoError(t, err)
 	require.Len(t, list, 3)
@@ -174,7 +174,7 @@ func TestSettledSendsAreForgottenAfter30Days(t *testing.T) {
 
 func TestOnlyALastLineWithoutAnEndIsCutOff(t *testing.T) {
 	r := newRecord(t)
-	r.sent(news, Unknown)
+	r.sent(news, messaging.DeliveryUnknown)
 	content, err := os.ReadFile(r.Path())
 	require.NoError(t, err)
 	write := func(text string) { require.NoError(t, os.WriteFile(r.Path(), []byte(text), 0o600)) }
@@ -182,7 +182,7 @@ func TestOnlyALastLineWithoutAnEndIsCutOff(t *testing.T) {
 	write(string(content) + `{"id":"torn`)
 	assert.True(t, r.isBlocked(news))
 	other := news.withBody("other")
-	r.sent(other, Accepted)
+	r.sent(other, messaging.DeliveryAccepted)
 	list, err := r.List()
 	require.NoError(t, err)
 	assert.Len(t, list, 2)
@@ -205,7 +205,7 @@ func TestARecordThatCannotBeWrittenStopsTheSend(t *testing.T) {
 	assert.ErrorContains(t, err, "nothing was sent: ")
 
 	r = newRecord(t)
-	r.sent(news, "")
+	r.sent(news, messaging.DeliveryUnknown)
 	info, err := os.Stat(r.Path())
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "it is of its owner alone")
