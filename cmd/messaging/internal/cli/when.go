@@ -22,8 +22,8 @@ type whenFlags struct {
 
 func (f *whenFlags) add(cmd *cobra.Command) {
 	f.cmd = cmd
-	cmd.Flags().StringVar(&f.at, "at", "", "send at this `time`: \"2026-12-01 09:00\" with --timezone, or 2026-12-01T09:00:00Z (default now); "+
-		noCancel)
+	cmd.Flags().StringVar(&f.at, "at", "",
+		"send at this `time`: \"2026-12-01 09:00\" with --timezone, or 2026-12-01T09:00:00Z (default now); "+noCancel)
 	cmd.Flags().StringVar(&f.timezone, "timezone", "", "time zone of --at, such as `Europe/Berlin`")
 }
 
