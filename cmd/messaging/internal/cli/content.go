@@ -15,23 +15,8 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// emailParams are [messaging.EmailBroadcastParams] in a file, by the names on the wire, without the audience and the time.
-type emailParams struct {
-	SenderEmail     string              `json:"sender_email"`
-	SenderName      string              `json:"sender_name"`
-	Email           string              `json:"email"`
-	Subject         string              `json:"subject"`
-	CC              []string            `json:"cc"`
-	BCC             []string            `json:"bcc"`
-	ReplyTo         []string            `json:"reply_to"`
-	Message         string              `json:"message"`
-	TemplateID      string              `json:"template_id"`
-	EmailTemplateID string              `json:"email_template_id"`
-	Variables       map[string]any      `json:"variables"`
-	MessageType     string              `json:"message_type"`
-	To              messaging.Audience  `json:"-"`
-	Schedule        *messaging.Schedule `json:"-"`
-}
+// emailParams are read from a file, which the methods of the type in package messaging refuse: it has no audience and no time.
+type emailParams messaging.EmailBroadcastParams
 
 // emailContent is an email broadcast.
 type emailContent struct {
@@ -104,14 +89,8 @@ func (c *emailContent) describe(plan *confirm.Plan) {
 	plan.Add("reply-to", strings.Join(c.ReplyTo, ", "))
 }
 
-// pushContent is [messaging.PushBroadcastParams] in a file, by the names on the wire, without the audience and the time.
-type pushContent struct {
-	Subject            string              `json:"subject"`
-	Message            string              `json:"message"`
-	WhatsAppTemplateID string              `json:"whatsapp_template_id"`
-	To                 messaging.Audience  `json:"-"`
-	Schedule           *messaging.Schedule `json:"-"`
-}
+// pushContent is a push broadcast.
+type pushContent messaging.PushBroadcastParams
 
 func newBroadcastPush(s *settings) *cobra.Command {
 	return (&broadcast{content: new(pushContent)}).command(s, "push", "Send a push notification to many customers",

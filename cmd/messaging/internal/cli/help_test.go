@@ -109,8 +109,8 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 func TestAFlagThatIsRequiredSaysSo(t *testing.T) {
 	walk(newRoot(&settings{}), func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-			if flag.Annotations[cobra.BashCompOneRequiredFlag] != nil || flag.Name == "to" && strings.HasPrefix(cmd.CommandPath(),
-				"messaging export ") {
+			isExport := flag.Name == "to" && strings.HasPrefix(cmd.CommandPath(), "messaging export ")
+			if flag.Annotations[cobra.BashCompOneRequiredFlag] != nil || isExport {
 				assert.Contains(t, flag.Usage, "(required)", "%s --%s", cmd.CommandPath(), flag.Name)
 			}
 		})

@@ -135,7 +135,7 @@ The configuration file is config.toml in $XDG_CONFIG_HOME/messaging, or in
   [profiles.staging]
   base_url = "https://staging.example.com"
   kind = "staging"
-  key_file = "staging.key"        # beside config.toml
+  key_file = "staging.key"        # beside config.toml, or ~/… in your home
   allow = ["@acme.test", "id:qa-7"]
 
   MESSAGING_SANDBOX_URL       inspector of the sandbox (default http://127.0.0.1:8078)

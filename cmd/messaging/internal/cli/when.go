@@ -23,13 +23,12 @@ type whenFlags struct {
 func (f *whenFlags) add(cmd *cobra.Command) {
 	f.cmd = cmd
 	cmd.Flags().StringVar(&f.at, "at", "",
-		"send at this `time`: \"2026-12-01 09:00\" with --timezone, or 2026-12-01T09:00:00Z (default now); "+
-			noCancel)
+		"send at this `time`: \"2026-12-01 09:00\" with --timezone, or 2026-12-01T09:00:00Z (default now); "+noCancel)
 	cmd.Flags().StringVar(&f.timezone, "timezone", "", "time zone of --at, such as `Europe/Berlin`")
 }
 
 // noCancel is what nobody would expect of a broadcast that is scheduled.
-const noCancel = "it cannot be canceled: the service has no call for that"
+const noCancel = "it cannot be cancelled: the service has no call for that"
 
 // The local forms of --at.
 const (
