@@ -28,7 +28,7 @@ func (f *whenFlags) add(cmd *cobra.Command) {
 }
 
 // noCancel is what nobody would expect of a broadcast that is scheduled.
-const noCancel = "it cannot be cancelled: the service has no call for that"
+const noCancel = "it cannot be canceled: the service has no call for that"
 
 // The local forms of --at.
 const (
