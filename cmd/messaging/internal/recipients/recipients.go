@@ -13,7 +13,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/internal/arguments"
 )
 
 // List is the customers of a file.
@@ -60,7 +59,7 @@ func (l *List) read(in *rows.Reader) error {
 		if err == nil {
 			c, err = customerOf(row)
 		}
-		key := [2]string{c.CustomerID, arguments.LowerASCII(c.Email)}
+		key := [2]string{c.CustomerID, lowerASCII(c.Email)}
 		if problem := rows.ProblemOf(err); problem != nil {
 			l.Bad.Add(problem)
 		} else if err != nil {
@@ -73,6 +72,16 @@ func (l *List) read(in *rows.Reader) error {
 		}
 	}
 	return nil
+}
+
+// lowerASCII lowers the letters in which the service sees no difference.
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 // Fields are the fields of a customer that a column can hold, by their names on the wire.
