@@ -66,7 +66,7 @@ func command(args []string) error {
 	return run(ctx, parts(*quick, *server, dir), pattern, !*quick)
 }
 
-// results is the table of the results.
+// results is the table in README.md.
 var results = report.Table{Name: "faults", File: "README.md", Head: faults.Head}
 
 // parts returns all parts.
