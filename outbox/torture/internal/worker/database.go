@@ -40,8 +40,6 @@ type Database struct {
 	// The outbox and the pool of a Postgres, or nil.
 	Postgres *outbox.Outbox[pgx.Tx]
 	Pool     *pgxpool.Pool
-	// The outbox of a SQLite file, or nil.
-	SQLite *outbox.Outbox[outbox.SQLTx]
 
 	file *sqlitefile.Store
 }
@@ -97,8 +95,7 @@ func (db *Database) openFile(ctx context.Context, name string, client *messaging
 		return err
 	}
 	db.Ledger = ledger.Open(db.file.Ledger())
-	db.SQLite, err = outbox.New(db.file, client, opts...)
-	db.Box = db.SQLite
+	db.Box, err = outbox.New(db.file, client, opts...)
 	return err
 }
 
