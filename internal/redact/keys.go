@@ -84,8 +84,9 @@ type document interface{ string | []byte }
 func spans[D document](keys []string, text D) []span {
 	var found []span
 	for _, key := range keys {
+		first := lower(key[0])
 		for i := 0; i+len(key) <= len(text); i++ {
-			if lower(text[i]) != lower(key[0]) && strings.IndexByte(escapes, text[i]) < 0 {
+			if c := text[i]; lower(c) != first && !beginsEscape(c) {
 				continue
 			}
 			if size := quoted(text[i:], key); size > 0 {
@@ -137,8 +138,9 @@ func quoted[D document](text D, key string) (size int) {
 	return size
 }
 
-// escapes are the characters that begin an escape sequence of JSON strings, URLs and HTML.
-const escapes = `\%&`
+// beginsEscape reports whether a character begins an escape sequence of JSON strings, URLs and
+// HTML. It is called for every character of a response header, so it does not search.
+func beginsEscape(c byte) bool { return c == '\\' || c == '%' || c == '&' }
 
 // entities are the named characters of HTML that a key can hold.
 var entities = map[string]byte{"amp": '&', "quot": '"', "lt": '<', "gt": '>'}
