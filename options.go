@@ -433,6 +433,7 @@ func (c *config) build(baseURL, apiKey string, p *arguments.Problems) *core {
 	x.UserAgent = []string{strings.TrimSpace(c.product + " messaging-go/" + Version)}
 	c.perRequest.retry = c.perRequest.retry.WithDefaults()
 	x.MaxResponseBytes = cmp.Or(x.MaxResponseBytes, defaultMaxBytes)
+	x.PrepareRequests()
 	c.buildHTTP()
 	return &c.core
 }

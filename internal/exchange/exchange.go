@@ -33,6 +33,22 @@ type Config struct {
 	Limiter          interface{ Wait(context.Context) error } // nil for none
 	Logger           *slog.Logger                             // nil for none
 	MaxResponseBytes int64
+	requests         map[*service.Operation]*http.Request // that calls copy; see [Config.PrepareRequests]
+}
+
+// PrepareRequests makes a request for each operation of the catalog, so that a call does not
+// have to parse its URL.
+func (c *Config) PrepareRequests() {
+	c.requests = make(map[*service.Operation]*http.Request)
+	for op := range service.All() {
+		if req, err := http.NewRequest(op.Method, c.target(op), nil); err == nil {
+			c.requests[op] = req
+		}
+	}
+}
+
+func (c *Config) target(op *service.Operation) string {
+	return c.BaseURL + "/" + strings.TrimPrefix(op.Path, "/")
 }
 
 // Call is what is asked of the service. It does not change while it is made.
@@ -130,14 +146,13 @@ var contentJSON = []string{"application/json"}
 // prepare builds the request that every attempt starts from. The request has no body yet,
 // because go-retryablehttp would add a GetBody, which lets net/http send the body again.
 func (x *Exchange) prepare() error {
-	target := x.Config.BaseURL + "/" + strings.TrimPrefix(x.Operation.Path, "/")
-	if x.Query != "" {
-		target += "?" + x.Query
-		x.keys.UseQuery(x.Query)
-	}
-	req, err := http.NewRequestWithContext(x.Context, x.Operation.Method, target, nil)
+	req, err := x.newRequest()
 	if err != nil {
 		return err
+	}
+	if x.Query != "" {
+		req.URL.RawQuery = x.Query
+		x.keys.UseQuery(x.Query)
 	}
 	req.Header["Accept"] = contentJSON
 	req.Header["User-Agent"] = x.Config.UserAgent
@@ -152,6 +167,17 @@ func (x *Exchange) prepare() error {
 		x.header = req.Header.Clone()
 	}
 	return nil
+}
+
+// newRequest returns a request for the operation, without its query.
+func (x *Exchange) newRequest() (*http.Request, error) {
+	prepared := x.Config.requests[x.Operation]
+	if prepared == nil {
+		return http.NewRequestWithContext(x.Context, x.Operation.Method, x.Config.target(x.Operation), nil)
+	}
+	req, target := prepared.WithContext(x.Context), *prepared.URL
+	req.URL, req.Header = &target, make(http.Header)
+	return req, nil
 }
 
 // RoundTrip makes one attempt. Because x is the transport, go-retryablehttp does not find
