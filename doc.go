@@ -189,4 +189,4 @@
 package messaging
 
 // Version is the version of this package, sent in the User-Agent header.
-const Version = "1.0.0-rc.1"
+const Version = "1.0.0"

@@ -46,10 +46,7 @@ func ExampleBroadcastsService_SendEmail() {
 		Subject:     "We have moved",
 		Message:     "<p>Our new address is …</p>",
 		MessageType: "announcement",
-		To: messaging.ToCustomers(
-			messaging.CustomerParams{Email: "ada@example.com", FirstName: "Ada"},
-			messaging.CustomerParams{Email: "grace@example.com", FirstName: "Grace"},
-		),
+		To:          messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com", FirstName: "Ada"}),
 	})
 	if err != nil {
 		log.Fatal(err) // NextStepOf(err) tells you what to do

@@ -6,7 +6,7 @@ require (
 	github.com/digitalocean/godo v1.236.0
 	github.com/google/go-github/v89 v89.0.0
 	github.com/hetznercloud/hcloud-go/v2 v2.52.0
-	github.com/messaging-go/messaging v0.0.0-00010101000000-000000000000
+	github.com/messaging-go/messaging v1.0.0
 	github.com/openai/openai-go/v3 v3.95.0
 	github.com/stretchr/testify v1.12.1
 	github.com/stripe/stripe-go/v85 v85.0.0

@@ -3,7 +3,7 @@ module github.com/messaging-go/messaging/otelmessaging
 go 1.26.0
 
 require (
-	github.com/messaging-go/messaging v0.2.0
+	github.com/messaging-go/messaging v1.0.0
 	github.com/stretchr/testify v1.12.1
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/stdout/stdouttrace v1.47.0

@@ -3,7 +3,7 @@ module github.com/messaging-go/messaging/cmd/messaging-gen
 go 1.26.0
 
 require (
-	github.com/messaging-go/messaging v0.2.0
+	github.com/messaging-go/messaging v1.0.0
 	github.com/stretchr/testify v1.12.1
 )
 

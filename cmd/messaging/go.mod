@@ -10,8 +10,8 @@ require (
 	github.com/gofrs/flock v0.13.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/mattn/go-runewidth v0.0.31
-	github.com/messaging-go/messaging v0.2.0
-	github.com/messaging-go/messaging/outbox v0.0.0
+	github.com/messaging-go/messaging v1.0.0
+	github.com/messaging-go/messaging/outbox v1.0.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9

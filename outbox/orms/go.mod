@@ -6,8 +6,8 @@ require (
 	entgo.io/ent v0.14.5
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/jmoiron/sqlx v1.4.0
-	github.com/messaging-go/messaging v0.2.0
-	github.com/messaging-go/messaging/outbox v0.2.0
+	github.com/messaging-go/messaging v1.0.0
+	github.com/messaging-go/messaging/outbox v1.0.0
 	github.com/stretchr/testify v1.12.1
 	github.com/uptrace/bun v1.3.0
 	github.com/uptrace/bun/dialect/pgdialect v1.3.0

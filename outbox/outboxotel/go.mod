@@ -3,8 +3,8 @@ module github.com/messaging-go/messaging/outbox/outboxotel
 go 1.26.0
 
 require (
-	github.com/messaging-go/messaging v0.2.0
-	github.com/messaging-go/messaging/outbox v0.2.0
+	github.com/messaging-go/messaging v1.0.0
+	github.com/messaging-go/messaging/outbox v1.0.0
 	github.com/stretchr/testify v1.12.1
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0

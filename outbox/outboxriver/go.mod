@@ -4,8 +4,8 @@ go 1.26.0
 
 require (
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/messaging-go/messaging v0.2.0
-	github.com/messaging-go/messaging/outbox v0.2.0
+	github.com/messaging-go/messaging v1.0.0
+	github.com/messaging-go/messaging/outbox v1.0.0
 	github.com/riverqueue/river v0.51.1
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.1
 	github.com/stretchr/testify v1.12.1

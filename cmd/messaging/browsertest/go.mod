@@ -27,8 +27,8 @@ require (
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mattn/go-runewidth v0.0.31 // indirect
-	github.com/messaging-go/messaging v0.2.0 // indirect
-	github.com/messaging-go/messaging/outbox v0.0.0 // indirect
+	github.com/messaging-go/messaging v1.0.0 // indirect
+	github.com/messaging-go/messaging/outbox v1.0.0 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/segmentio/asm v1.2.1 // indirect
@@ -47,7 +47,7 @@ require (
 	modernc.org/sqlite v1.60.1 // indirect
 )
 
-require github.com/messaging-go/messaging/cmd/messaging v0.0.0
+require github.com/messaging-go/messaging/cmd/messaging v1.0.0
 
 replace (
 	github.com/messaging-go/messaging => ../../..
