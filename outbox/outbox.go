@@ -43,7 +43,7 @@ type Outbox[Tx any] struct {
 // SQLTx is a transaction of database/sql, or of a library on top of it: *sql.Tx,
 // *sqlx.Tx, and the ConnPool of GORM within a transaction. The outbox uses only these two
 // methods. A value that has no Commit and Rollback, such as *sql.DB, is rejected with
-// [ErrNoTransaction]; so is a bun.Tx, whose field Tx is a transaction.
+// [ErrNoTransaction]. For a bun.Tx, pass its field Tx.
 type SQLTx = interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
