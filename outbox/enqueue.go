@@ -337,10 +337,10 @@ func bodyOf(p *messaging.Prepared) ([]byte, error) {
 	if err != nil || stored.Method() != p.Method() || stored.Path() != p.Path() {
 		return nil, errOfDo
 	}
-	_, unreadable := p.Recipients()
-	_, storedUnreadable := stored.Recipients()
-	if unreadable != nil && storedUnreadable == nil {
-		return nil, errOfDo
+	if _, unreadable := p.Recipients(); unreadable != nil {
+		if _, err := stored.Recipients(); err == nil {
+			return nil, errOfDo
+		}
 	}
 	return body, nil
 }
