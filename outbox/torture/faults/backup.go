@@ -91,7 +91,7 @@ func (r *run) compare(ctx context.Context, db *worker.Database, all *restored) e
 		entries++
 		switch n := carried[entry.Key]; entry.State {
 		case outbox.Accepted:
-			all.wrong += btoi(n == 0 || n > 1 && !entry.Repeatable)
+			all.wrong += btoi(n == 0 || tooOften(entry, n))
 		case outbox.Rejected:
 			all.wrong += btoi(n != 0)
 		case outbox.Pending:

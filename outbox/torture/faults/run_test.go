@@ -1,6 +1,18 @@
 package faults
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/messaging-go/messaging/outbox"
+)
+
+func TestARepeatableEntryMayBeCarriedOutFiveTimesAndAnyOtherOnce(t *testing.T) {
+	for entry, most := range map[outbox.Entry]int{{}: 1, {Repeatable: true}: 5} {
+		if tooOften(entry, most) || !tooOften(entry, most+1) {
+			t.Errorf("repeatable %t: want at most %d", entry.Repeatable, most)
+		}
+	}
+}
 
 func TestARowIsMissedIfThePromiseIsBroken(t *testing.T) {
 	for name, c := range map[string]struct {
