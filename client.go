@@ -32,8 +32,7 @@ type Client struct {
 // address. NewClient sends nothing, and the client reads only the proxy settings from the
 // environment.
 //
-// If there is an error, it is a [*ValidationError]. It lists every invalid argument without
-// quoting the value.
+// If there is an error, it is a [*ValidationError]. It lists every invalid argument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	var config config
 	var problems arguments.Problems

@@ -18,7 +18,7 @@
 //
 // # What to do after a call
 //
-// A request that changes something is called a send. [NextStepOf] returns what to do after a
+// [NextStepOf] returns what to do after a
 // call, whether it failed or not:
 //
 //	_, err := client.Events.Trigger(ctx, params)
@@ -41,8 +41,8 @@
 //
 // For logs and metrics, [DeliveryOf] returns what happened to the request; see [Delivery]. A
 // 503 does not prove that nothing was done: a gateway can return one after the service has
-// done the work. If the default transport of a [Client] cannot connect, the attempt
-// never sends anything.
+// done the work. With the default transport, an attempt that cannot connect never sends
+// anything later.
 //
 // # Contexts
 //
@@ -73,7 +73,7 @@
 // # Failures and retries
 //
 // This table lists what [NextStepOf] returns, without the prefix Next. A request whose method
-// is GET or HEAD is a read; any other request is a send.
+// is GET or HEAD is a read; any other request is a send, to which the column delivery applies.
 //
 //	what happened                                        delivery  read        send
 //	invalid arguments, a guard's refusal                 not sent  FixRequest  FixRequest
@@ -97,15 +97,16 @@
 //
 // (1) It is Retry with [WithRepeatableSend]. (2) Only if the body is JSON from the service:
 // an object with a boolean success. The statuses 401, 402, 403, 405, 406, 407, 410, 421,
-// 423, 426, 428, 431, 451 and 499 are FixSetup with any body. After a 404 (2), a read with
-// [Client.Do] is FixRequest. So are [ErrCustomerNotFound], [ErrEventNotFound] and
-// [ErrEventDiffers]. The creation of an event names nothing that may be gone, so after a 404
-// it is FixSetup.
+// 423, 426, 428, 431, 451 and 499 are FixSetup with any body. [ErrCustomerNotFound],
+// [ErrEventNotFound] and [ErrEventDiffers] are FixRequest, and so is a read with [Client.Do]
+// after a 404 (2). Creating an event is FixSetup after any 404, since it refers to no existing
+// record.
 //
 // The client itself retries where the table says Retry, unless the key source, the limiter
-// or the context stopped the attempt before it began. The [RetryPolicy], [WithNotAfter]
-// and the context of the call limit the retries. A call that ends because of WithNotAfter is
-// FixRequest.
+// or the context stopped the attempt before it began. It also retries a 401 if the key source
+// returns another key. The [RetryPolicy], [WithNotAfter] and the context of the call limit the
+// retries. A call that ends because of WithNotAfter is FixRequest, or Check if its delivery is
+// unknown.
 //
 // The table assumes that the service has done nothing when it returns success false, or a
 // 4xx other than 408 and 425; for 429, RFC 6585 suggests as much. The table also assumes
@@ -115,7 +116,7 @@
 // otherwise rejected if any was. If the context ends while a call waits to retry,
 // the failure before the wait decides.
 //
-// For your own transport, see [WithHTTPClient] for which connection rows apply.
+// [WithHTTPClient] explains which connection rows apply to your own transport.
 // Which failures are retried may change in a minor version.
 //
 // # Iteration
@@ -136,9 +137,9 @@
 // yielded even after the context is done.
 //
 // A loop never stops early without an error, and never follows a cursor that it has seen. It
-// ends with [ErrBadCursor] if the cursor of the next page is missing or was seen before, or
-// after more than 100 empty pages in a row, and with a [*DecodeError] if a page after the first
-// does not say whether another one follows. The service decides whether you see records that
+// ends with [ErrBadCursor] if the next cursor is missing or repeated, or after more than 100
+// empty pages in a row. It ends with a [*DecodeError] if a later page does not say whether
+// another one follows. The service decides whether you see records that
 // are added during the loop.
 //
 // # Observability

@@ -27,7 +27,7 @@ var (
 	// ErrForbidden is returned for HTTP 403: the API key does not allow the operation.
 	ErrForbidden = errors.New("forbidden")
 	// ErrNotFound is returned for HTTP 404. The reason is often a wrong base URL or a proxy, so
-	// it does not mean that a customer or an event does not exist.
+	// it does not by itself mean that a customer or an event does not exist.
 	ErrNotFound = errors.New("not found")
 	// ErrCustomerNotFound is returned by [CustomersService.Get] and
 	// [CustomersService.GetByEmail] when no customer matches.
@@ -45,8 +45,8 @@ var (
 	ErrRateLimited = errors.New("rate limited")
 	// ErrServer is returned for an HTTP status of 500 or above.
 	ErrServer = errors.New("server error")
-	// ErrBadCursor is returned when a page would make a range loop or stop early; see the
-	// package documentation.
+	// ErrBadCursor is returned when following a page would repeat pages or end the list
+	// early; see the package documentation.
 	ErrBadCursor = errors.New("bad cursor")
 	// ErrTooLarge is returned for a response over the limit of [WithMaxResponseBytes], for
 	// a page with far more rows than requested, and for a page whose rows hold more than
@@ -99,9 +99,9 @@ func (d *Delivery) UnmarshalText(text []byte) error {
 
 // DeliveryOf returns what happened to the request behind err, for logs and metrics. To
 // decide what to do next, use [NextStepOf] instead. DeliveryOf returns [DeliveryAccepted] if
-// err is nil, and the worst delivery if several errors are joined. It ignores a joined error
-// that has no method Delivery and wraps nothing that has one. If there is no other, it
-// returns [DeliveryUnknown]. The delivery matters for sends. A read changes nothing.
+// err is nil, and the worst delivery if several errors are joined. Joined errors without a
+// Delivery method, their own or wrapped, are ignored. If none has one, it returns
+// [DeliveryUnknown]. The delivery matters for sends. A read changes nothing.
 func DeliveryOf(err error) Delivery {
 	if err == nil {
 		return DeliveryAccepted

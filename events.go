@@ -416,8 +416,8 @@ type EventTriggerParams struct {
 	// encoding/json writes every other value, including times within maps, slices and
 	// structs. A value that it cannot write is invalid.
 	//
-	// With a Definition, a parameter whose type has a constant in this package takes a single
-	// string, number or time; see [ParameterTimestamp].
+	// With a Definition, a text, numeric or timestamp parameter takes a single string, number
+	// or time; see [ParameterTimestamp].
 	Values map[string]any
 }
 

@@ -71,11 +71,11 @@ func (s *NextStep) UnmarshalText(text []byte) error {
 // account, and no other function is needed to decide that. The package documentation has the
 // code, and a table of what can go wrong.
 //
-// Wrapping an error does not change its step. If several errors are joined, those without a
-// step are ignored: neither they nor what they wrap have a method NextStep. If the others
-// differ, the step is [NextCheck] before [NextFixSetup] before [NextFixRequest] before
-// [NextRetry]. But [NextNone] beside any other error is NextCheck, such as a rollback that
-// failed after a send that was accepted. For an error without a step, it is NextCheck.
+// Wrapping an error does not change its step. Joined errors without a NextStep
+// method, their own or wrapped, are ignored. If the others differ, the step is [NextCheck]
+// before [NextFixSetup] before [NextFixRequest] before [NextRetry]. An error with [NextNone]
+// joined with any other is NextCheck: for example, an accepted send and a failed rollback. For
+// an error without a step, it is NextCheck.
 func NextStepOf(err error) NextStep {
 	if err == nil {
 		return NextNone

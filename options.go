@@ -55,10 +55,10 @@ func (o sharedOption) applyToRequest(s *requestSettings, p *arguments.Problems) 
 //
 // About your own transport, or one that you assign to [http.DefaultTransport], this package
 // knows only whether it has read the body of a request, and what it reports to
-// [net/http/httptrace]. If an attempt fails before the transport has read the body or written
-// the headers, it is [DeliveryNotSent], and the transport can no longer read the body. Any
-// other error of the transport is [DeliveryUnknown], even if the request has no body, or if the
-// transport reads the body early, to sign or log it. It must send the body that it is given.
+// [net/http/httptrace]. An attempt that fails before the transport reads the body or writes the
+// headers is [DeliveryNotSent]; after that, the transport can no longer read the body. Any other
+// failure is [DeliveryUnknown], also if the request has no body, or if the transport read the
+// body early to sign or log it. The transport must send the body that it is given.
 //
 // Do not use a client that retries on its own, such as the StandardClient of
 // go-retryablehttp. It reads the body once and sends it several times, which this package
@@ -338,9 +338,9 @@ func WithoutRetries() RequestOption {
 //
 // t is compared with the wall clock and also with the monotonic clock, so setting the wall
 // clock back during the call does not move t. The clocks are read as the last thing before
-// a request is passed to the transport. For a send with a body, they are read again each
-// time a part of the body is read, since a connection may have had to be made first. If t
-// has passed by then, the service receives an incomplete request. For one of the
+// a request is passed to the transport. For a send with a body, they are read again
+// before each part of the body, since connecting takes time. If t has passed, the request is
+// cut off, so the service receives an incomplete one. For one of the
 // operations of this package, that is [DeliveryNotSent]; for [Client.Do], it is unknown
 // unless there was no connection, since a service may act before it reads the body.
 //

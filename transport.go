@@ -24,8 +24,8 @@ import (
 //	transport.Protocols.SetHTTP2(true)
 //
 // The HTTP2 settings of the transport then detect a silent connection with a ping. With
-// HTTP/2, net/http repeats a read for as long as the server resets its stream. So with your own
-// transport, an attempt ends once it has written more than three copies of a request.
+// HTTP/2, net/http repeats a read as long as the server resets its stream. So with your own
+// transport, an attempt ends after it has written three copies of a request.
 func NewTransport() *http.Transport {
 	t := newBaseTransport()
 	t.MaxIdleConns = 0

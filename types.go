@@ -30,9 +30,9 @@ type Audience struct {
 func AllCustomers() Audience { return Audience{all: true} }
 
 // ToCustomers addresses the given customers. The service creates or updates each customer,
-// together with its devices. It names no limit; 100,000 customers in one request were tried.
-// If the delivery of a request is unknown, someone has to check it: send to many in parts that
-// are small enough for that.
+// together with its devices. The service documents no limit; 100,000 customers in one
+// request were tried. Split a large send into parts that are small enough to check by hand if
+// a delivery is unknown.
 func ToCustomers(customers ...CustomerParams) Audience {
 	return Audience{recipients: []recipient{{Type: service.CustomerType, Customers: slices.Clone(customers)}}}
 }
@@ -243,8 +243,8 @@ type Schedule struct {
 	// Date is the local time in Timezone, in the form "2006-01-02 15:04:05". Any other
 	// form is invalid, and so is a date that does not exist, such as one in the hour that
 	// clocks skip, or one that is more than a minute in the past: it is unknown what the service
-	// does then. A [Prepared] is not checked again when it is sent, so keep one that you may
-	// have to enqueue again.
+	// does then. The date is checked only by Prepare, so keep a [Prepared] that you may have to
+	// enqueue again.
 	Date string `json:"schedule_date"`
 	// Timezone is an IANA name such as "Europe/Paris", or "UTC". It must be a name
 	// that [time.LoadLocation] knows. On a machine without a time zone database, any

@@ -21,9 +21,9 @@ type Fault struct{ fault fake.Fault }
 // the service has no such operation.
 //
 // A request takes the fault of the earliest call of Fail that is for its operation and has
-// requests left. A call takes one fault for each of its attempts. If requests are sent
-// concurrently, by several goroutines or by a range that fetches its next page in advance,
-// only the name of an operation makes certain which of them fails.
+// requests left. A call takes one fault for each of its attempts. If requests run
+// concurrently, as in several goroutines or a range that reads ahead, name the operation to
+// control which request fails.
 //
 // A request from a client of [Server.Client] takes its fault when it is sent. Any other
 // request takes its fault when it arrives. Within one attempt, net/http itself may send a

@@ -19,9 +19,9 @@ type EmailBroadcast struct {
 	// At is when the request arrived. A scheduled broadcast is recorded then, not when it
 	// is due.
 	At time.Time
-	// Params is equal to what was sent, as in assert.Equal(t, want, sent.Params), if the
-	// values of Variables had the types that they have here, and no slice or map is empty
-	// but not nil. The values have the types of encoding/json, such as float64 for a number.
+	// Params is what was sent: assert.Equal(t, want, sent.Params) holds if want has no empty
+	// slice or map that is not nil, and its Variables have the types below. These are the types
+	// of encoding/json, such as float64 for a number.
 	// Only an integer beyond 2^53, in either direction, and a number out of the range of a
 	// float64 are a [json.Number].
 	Params messaging.EmailBroadcastParams
@@ -45,10 +45,9 @@ type PushBroadcast struct {
 // Trigger is a triggered event.
 type Trigger struct {
 	At time.Time // when the request arrived
-	// Params is equal to what was sent as that of an [EmailBroadcast] is, with Values in place
-	// of Variables, if that has an EventID instead of a Definition. Its numbers have the same
-	// types, such as [json.Number] for an integer beyond 2^53. It does not have the skipped
-	// values.
+	// Params compares with what was sent as in [EmailBroadcast], with Values in place of
+	// Variables, if the sent params have an EventID instead of a Definition. It does not have
+	// the skipped values.
 	Params messaging.EventTriggerParams
 	// Skipped holds the names of the timestamp parameters whose values are not in the form
 	// of the service, which ignores them and does not mention it.
@@ -160,8 +159,8 @@ func (s *Server) AddCustomers(customers ...messaging.Customer) {
 
 // AddEvents adds event definitions to the list of the service, so that they can be
 // triggered. An event without an id gets a UUID. A zero CreatedAt is set to the current
-// time, unless Extra has a created_at member. The list has the members of Extra, as in
-// [Server.AddCustomers], but not those of the Extra of a parameter.
+// time, unless Extra has a created_at member. The list includes the members of Extra, as in
+// [Server.AddCustomers], but not the Extra of parameters.
 func (s *Server) AddEvents(events ...messaging.Event) {
 	for _, e := range events {
 		s.service.AddEvents(fake.Event{ID: e.ID, Name: e.Name, Description: e.Description, CreatedAt: e.CreatedAt,

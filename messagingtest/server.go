@@ -42,9 +42,9 @@ type config struct {
 // is not connected to it.
 func InMemory() Option { return func(c *config) { c.inMemory = true } }
 
-// IdentifyByCustomerID makes the customer id identify a customer, and IdentifyByEmail the
-// email address, like the setting of an integration with the service. Every customer in a
-// request must have it, and it alone decides whether a customer is created or updated.
+// IdentifyByCustomerID identifies customers by their customer id, and IdentifyByEmail by their
+// email address. An integration with the service has the same setting. Every customer in a
+// request must have the id or the address, and it alone decides whether a customer is created or updated.
 //
 // Without either, a customer needs a customer id, an email address or both. A request
 // updates the customer with the same customer id, or else a customer with the same email
