@@ -31,7 +31,8 @@ var (
 func TestAPIGolden(t *testing.T) {
 	f := start(t)
 	f.fill()
-	f.fault(`{"op":"trigger event","skip":1,"count":2,"probability":0.5,"seed":7,"fault":{"kind":"rate_limited","after":"7s"}}`)
+	f.fault(`{"op":"trigger event","match":"event:order","skip":1,"count":2,"probability":0.5,"seed":7,` +
+		`"fault":{"kind":"rate_limited","after":"7s"}}`)
 	f.fault(`{"fault":{"kind":"status","status":502,"body":"<html>"}}`)
 	for name, path := range map[string]string{
 		"requests": "/api/requests?limit=3", "requests_last_page": "/api/requests?before=3", "request": "/api/requests/4",

@@ -146,7 +146,8 @@ func formRule(form url.Values) (rule fake.Rule, err error) {
 		rule.Op = form.Get("op")
 		return rule, nil
 	}
-	rule = fake.Rule{Op: form.Get("op"), Probability: 1, Fault: fake.Fault{Kind: form.Get("kind"), Body: form.Get("body")}}
+	rule = fake.Rule{Op: form.Get("op"), Match: form.Get("match"), Probability: 1,
+		Fault: fake.Fault{Kind: form.Get("kind"), Body: form.Get("body")}}
 	numbers := map[string]*int{"skip": &rule.Skip, "count": &rule.Count}
 	switch rule.Fault.Kind {
 	case fake.Status:

@@ -91,6 +91,7 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 		{"an unknown key of a mark", "POST", f.ui + "/api/mark", `{"nme":"x"}`, same, 422},
 		{"more text after a fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"answer_lost"}} x`, same, 422},
 		{"an unknown kind of fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"fire"}}`, same, 422},
+		{"a fault for requests with a status", "POST", f.ui + "/api/faults", `{"match":"status:502","fault":{"kind":"answer_lost"}}`, same, 422},
 		{"an unknown key", "POST", f.ui + "/api/faults", `{"operation":"","fault":{"kind":"answer_lost"}}`, same, 422},
 		{"an outage without end", "POST", f.ui + "/api/outage", `{"for":"0s"}`, same, 422},
 		{"a broken seed", "POST", f.ui + "/api/seed", `{"customers":[{"emial":"a@b.test"}]}`, same, 422},
