@@ -12,6 +12,7 @@ import (
 	"os"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.tokenFile, "token-file", "",
 		"`file` with the token for --listen; default: that of $"+profile.TokenVariable+", or a new one")
 	f.StringSliceVar(&flags.allowHosts, "allow-host", nil,
-		"accept this host `name` too, such as that of a container; NAME:PORT if its port differs")
+		"serve this host `name` too, on any port, such as that of a container")
 	cmd.AddCommand(newEnv(s), newReset(s), newFault(s), newMark(s), newWait(s), newDump(s))
 	return cmd
 }
@@ -91,7 +92,7 @@ func (s *settings) runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	}
 	seed, err := readSeed(cmd, flags.seed)
 	if err != nil {
-		return exit.With(exit.Invalid, "seed: %w", err)
+		return err
 	}
 	limitMemory(int64(keepBytes))
 	api, err := flags.listenOn("--api-port", flags.apiPort)
@@ -151,6 +152,8 @@ func (flags sandboxFlags) check() error {
 		return exit.With(exit.Usage, "--key must have at least %d printable ASCII characters, without white space", minKey)
 	case flags.startID != "" && !isStartID.MatchString(flags.startID):
 		return exit.With(exit.Usage, "--start-id must have 1 to 64 letters, digits, hyphens and underscores")
+	case slices.ContainsFunc(flags.allowHosts, func(name string) bool { return strings.ContainsAny(name, ":/[") && net.ParseIP(name) == nil }):
+		return exit.With(exit.Usage, "--allow-host must be a name such as sandbox, or an IP address, without a port")
 	case flags.identifier != "" && flags.identifier != string(fake.Email) && flags.identifier != string(fake.CustomerID):
 		return exit.With(exit.Usage, "--identifier must be %s or %s", fake.Email, fake.CustomerID)
 	}
@@ -186,11 +189,11 @@ func readSeed(cmd *cobra.Command, name string) (records.Seed, error) {
 	}
 	data, err := readInput(cmd, name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--seed: %w", err)
 	}
 	seed, err := records.ParseSeed(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, exit.With(exit.Invalid, "seed: %s: %w", name, err)
 	}
 	return seed, nil
 }
