@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,11 +21,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
@@ -38,6 +41,7 @@ type sandboxFlags struct {
 	startID           string
 	listen, tokenFile string
 	allowHosts        []string
+	log               bool
 }
 
 func newSandbox(s *settings) *cobra.Command {
@@ -73,6 +77,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
 		"`file` with the token for --listen; default: that of $"+profile.TokenVariable+", or a new one")
 	f.StringSliceVar(&flags.allowHosts, "allow-host", nil,
 		"serve this host `name` too, on any port, such as that of a container")
+	f.BoolVar(&flags.log, "log", false, "write a line for each request to stderr, without addresses")
 	cmd.AddCommand(newEnv(s), newReset(s), newFault(s), newMark(s), newWait(s), newDump(s))
 	return cmd
 }
@@ -103,9 +108,13 @@ func (s *settings) runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	if err != nil {
 		return errors.Join(err, api.Close())
 	}
-	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), flags.allowHosts),
+	config := sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), flags.allowHosts),
 		Keep: flags.keep, KeepBytes: int64(keepBytes), MaxRecords: flags.maxRecords, Key: cmp.Or(flags.key, newKey()),
-		Identifier: fake.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed, StartID: flags.startID})
+		Identifier: fake.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed, StartID: flags.startID}
+	if flags.log {
+		config.Log = s.log
+	}
+	box, err := sandbox.Start(config)
 	if err != nil {
 		return exit.With(exit.Unexpected, "%w", err)
 	}
@@ -131,6 +140,22 @@ func (s *settings) runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 func (s *settings) announce(service, key, inspector string) error {
 	s.printer.Line("service    %s\ninspector  %s", service, inspector)
 	return shells["posix"].write(s.stdout, service, key, inspector)
+}
+
+// log writes a line about a request, which has nothing of what was sent but the number of its recipients.
+func (s *settings) log(e *history.Entry) {
+	status, to := "no response", words.Count(e.Named, "recipient")
+	if e.Status != 0 {
+		status = strconv.Itoa(e.Status)
+	}
+	switch {
+	case e.Everyone:
+		to = "all customers"
+	case e.SegmentCount > 0:
+		to += " and " + words.Count(e.SegmentCount, "segment")
+	}
+	s.printer.Line("%s  %s  %s  %s  %s", e.At.UTC().Format("2006-01-02T15:04:05.000Z"), cmp.Or(e.Op, "no operation"), status,
+		words.Delivery(e.Delivery), to)
 }
 
 // newKey returns an API key that obviously is not a real one.

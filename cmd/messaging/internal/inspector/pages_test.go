@@ -148,7 +148,7 @@ func TestPages(t *testing.T) {
 			"/api/requests?q=op:list&limit=1":   {`1×"number":`, `"number":6,`, `"next":6}`}, "/api/requests?q=op:list&before=6": {
 				`1×"number":`, `"number":1,`, `"next":null}`},
 		}},
-		"a rule shows its search": {[]string{`fault {"match":"to:‮ada","skip":1,"fault":{"kind":"answer_lost"}}`}, shown{
+		"a rule shows its search": {[]string{`fault {"match":"to:\u202eada","skip":1,"fault":{"kind":"answer_lost"}}`}, shown{
 			"/faults": {`@<code>to:‹U+202E›ada</code>: 1 request after the first`, "the terms op, to, event, subject and value."},
 		}},
 		"a search without a match says how to search": {[]string{"GET /v1/events"}, shown{
