@@ -123,17 +123,16 @@ func (all *rules) NextFault(e *Exchange) Fault {
 	return Fault{}
 }
 
-// searched returns the ids of the rules whose search finds a request. It reads the body once,
-// and without the lock, since a body can be large.
-func (all *rules) searched(e *Exchange) (found map[int]bool) {
-	sent := sync.OnceValue(func() any { return Read(service.Named(e.Op), e.Request.Body) })
-	for _, r := range all.Rules() {
-		if r.Matches != nil && r.isFor(e) && r.Matches(e, sent()) {
-			if found == nil {
-				found = make(map[int]bool)
-			}
-			found[r.ID] = true
-		}
+// searched returns which of the rules with a search are for a request. It reads the body once, and
+// without the lock, since a body can be large.
+func (all *rules) searched(e *Exchange) map[int]bool {
+	rules := slices.DeleteFunc(all.Rules(), func(r ActiveRule) bool { return r.Matches == nil || !r.isFor(e) })
+	if len(rules) == 0 {
+		return nil
+	}
+	sent, found := Read(service.Named(e.Op), e.Request.Body), make(map[int]bool)
+	for _, r := range rules {
+		found[r.ID] = r.Matches(e, sent)
 	}
 	return found
 }
