@@ -18,8 +18,9 @@ func (in *Inspector) openAPI(w http.ResponseWriter, r *http.Request) {
 
 func (in *Inspector) apiDescription(w http.ResponseWriter, r *http.Request) {
 	var routes []openapi.Route
-	for _, r := range in.api() {
-		routes = append(routes, openapi.Route{Pattern: r.pattern, About: r.about, Query: r.query, Body: r.body, Response: r.response})
+	for _, each := range in.api() {
+		routes = append(routes, openapi.Route{Pattern: each.pattern, About: each.about, Query: each.query, Body: each.body,
+			Response: each.response})
 	}
 	respondJSON(w, openapi.DescribeAPI("http://"+r.Host, routes))
 }

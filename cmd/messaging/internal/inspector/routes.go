@@ -39,12 +39,12 @@ var (
 func (in *Inspector) api() []route {
 	requests, broadcasts := listEntries(in, isAny, newRequestItem), listEntries(in, isBroadcast, newBroadcastItem)
 	triggers, stream := listEntries(in, isTrigger, newTriggerItem), openapi.MediaType("text/event-stream")
-	seed := json.RawMessage(`{"customers":[{"email":"ada@example.com"}]}`)
+	seed, anyJSON := json.RawMessage(`{"customers":[{"email":"ada@example.com"}]}`), json.RawMessage(nil)
 	rule := fake.Rule{Match: "to:ada@example.com", Count: 1, Probability: 1, Fault: fake.Fault{Kind: fake.AnswerLost}}
 	routes := []route{
 		{"GET /healthz", "Whether the sandbox has started", answer(in.health), nil, nil, healthBody{}},
-		{"GET /openapi.json", "The service, as OpenAPI", http.HandlerFunc(in.openAPI), nil, nil, seed},
-		{"GET /api/openapi.json", "This description", http.HandlerFunc(in.apiDescription), nil, nil, seed},
+		{"GET /openapi.json", "The service, as OpenAPI", http.HandlerFunc(in.openAPI), nil, nil, anyJSON},
+		{"GET /api/openapi.json", "This description", http.HandlerFunc(in.apiDescription), nil, nil, anyJSON},
 		{"GET /api/access", "What a program needs to use the service", answer(in.access), nil, nil, accessBody{}},
 		{"GET /api/stream", "The state of the sandbox, after each change", http.HandlerFunc(in.stream), nil, nil, stream},
 		{"GET /api/wait", "Wait for the first request that matches", http.HandlerFunc(in.wait), waitParameters, nil,

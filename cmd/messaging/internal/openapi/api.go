@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"reflect"
 	"regexp"
 	"strings"
@@ -51,11 +50,12 @@ func DescribeAPI(url string, routes []Route) []byte {
 	return d.encode()
 }
 
-var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
+var (
+	word          = regexp.MustCompile(`\w+`)
+	pathParameter = regexp.MustCompile(`\{(\w+)\}`)
+)
 
 func (s schemas) route(method, path string, r Route) object {
-	words := regexp.MustCompile(`\w+`).FindAllString(strings.ToLower(method)+path, -1)
-	described := object{"operationId": strings.Join(words, "_"), "summary": r.About}
 	parameters := []object{}
 	for _, name := range pathParameter.FindAllStringSubmatch(path, -1) {
 		parameters = append(parameters, object{"name": name[1], "in": "path", "required": true, "schema": object{"type": "integer"}})
@@ -63,7 +63,10 @@ func (s schemas) route(method, path string, r Route) object {
 	for _, p := range r.Query {
 		parameters = append(parameters, object{"name": p.Name, "in": "query", "description": p.About, "schema": object{"type": p.Type}})
 	}
-	described["parameters"] = parameters
+	status, success := s.success(r.Response)
+	described := object{"operationId": strings.Join(word.FindAllString(strings.ToLower(method)+path, -1), "_"), "summary": r.About,
+		"parameters": parameters, "responses": object{status: success,
+			"default": object{"description": "The request was refused", "content": content(reference("Error"))}}}
 	if r.Body != nil {
 		schema := object{}
 		if t := reflect.TypeOf(r.Body); t.Kind() == reflect.Struct {
@@ -72,25 +75,27 @@ func (s schemas) route(method, path string, r Route) object {
 		}
 		described["requestBody"] = object{"content": object{"application/json": object{"schema": schema, "example": r.Body}}}
 	}
-	success := object{"description": "Success"}
-	status := http.StatusOK
-	switch response := r.Response.(type) {
+	return described
+}
+
+// success returns the status of a success, and its description.
+func (s schemas) success(response any) (status string, described object) {
+	described = object{"description": "Success"}
+	switch response := response.(type) {
 	case nil:
-		status = http.StatusNoContent
+		return "204", described
 	case MediaType:
-		success["content"] = object{string(response): object{}}
+		described["content"] = object{string(response): object{}}
 	case AnyOf:
 		var any []object
 		for _, value := range response {
 			any = append(any, s.ofType(reflect.TypeOf(value)))
 		}
-		success["content"] = content(object{"anyOf": any})
+		described["content"] = content(object{"anyOf": any})
 	default:
-		success["content"] = content(s.ofType(reflect.TypeOf(response)))
+		described["content"] = content(s.ofType(reflect.TypeOf(response)))
 	}
-	described["responses"] = object{fmt.Sprint(status): success,
-		"default": object{"description": "The request was refused", "content": content(reference("Error"))}}
-	return described
+	return "200", described
 }
 
 // ofType returns the schema of the JSON of a type. What writes its JSON itself can be anything.
