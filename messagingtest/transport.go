@@ -20,7 +20,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if op == nil {
 		op = new(service.Operation)
 	}
-	fault := t.server.service.NextFault(op.Name)
+	fault := t.server.service.NextFault(&fake.Exchange{Op: op.Name})
 	if fault.Kind == fake.NotReached {
 		return nil, t.failToConnect(r)
 	}

@@ -13,8 +13,13 @@ import (
 type Rule struct {
 	// Op is the name of an operation of the service. With "", the rule applies to every
 	// request, even to one that is for no operation.
-	Op   string `json:"op"`
-	Skip int    `json:"skip"` // the requests that the rule lets through before the first failure
+	Op string `json:"op"`
+	// Match is the text of a search, and Matches reports whether it finds a request that is not
+	// answered yet, with what [Read] returns of it. Without Matches, the rule applies to every
+	// request of Op. Only the requests that it applies to are counted.
+	Match   string                           `json:"match"`
+	Matches func(e *Exchange, sent any) bool `json:"-"`
+	Skip    int                              `json:"skip"` // the requests that the rule lets through before the first failure
 	// Count is the number of requests that fail. The rule is removed after the last one.
 	// 0 means no limit.
 	Count int `json:"count"`
@@ -97,14 +102,16 @@ func (all *rules) RemoveRules() {
 // Rules returns the active rules, in the order in which they apply.
 func (all *rules) Rules() []ActiveRule { return snapshot(&all.mu, &all.active) }
 
-// NextFault returns the fault of the next request of an operation, and counts it. A client
-// can take it before it sends the request, which then has it by [WithFault].
-func (all *rules) NextFault(op string) Fault {
+// NextFault returns the fault of a request, and counts it. The exchange has what is known before
+// the answer. A client can take the fault before it sends the request, which then has it by
+// [WithFault].
+func (all *rules) NextFault(e *Exchange) Fault {
+	found := all.searched(e)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for i := range all.active {
 		r := &all.active[i]
-		if r.Op != "" && r.Op != op || !r.fails() {
+		if !r.isFor(e) || r.Matches != nil && !found[r.ID] || !r.fails() {
 			continue
 		}
 		fault := r.Fault
@@ -116,7 +123,24 @@ func (all *rules) NextFault(op string) Fault {
 	return Fault{}
 }
 
-// fails reports whether the next request of the operation fails, and counts it.
+// searched returns which of the rules with a search are for a request. It reads the body once, and
+// without the lock, since a body can be large.
+func (all *rules) searched(e *Exchange) map[int]bool {
+	rules := slices.DeleteFunc(all.Rules(), func(r ActiveRule) bool { return r.Matches == nil || !r.isFor(e) })
+	if len(rules) == 0 {
+		return nil
+	}
+	sent, found := Read(service.Named(e.Op), e.Request.Body), make(map[int]bool)
+	for _, r := range rules {
+		found[r.ID] = r.Matches(e, sent)
+	}
+	return found
+}
+
+// isFor reports whether a request is for the operation of the rule.
+func (r *ActiveRule) isFor(e *Exchange) bool { return r.Op == "" || r.Op == e.Op }
+
+// fails reports whether the next request that the rule applies to fails, and counts it.
 func (r *ActiveRule) fails() bool {
 	random := rand.New(rand.NewPCG(r.Seed, uint64(r.LetThrough+r.Failed)))
 	if r.LetThrough < r.Skip || r.Probability < 1 && random.Float64() >= r.Probability {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,35 @@ func TestRulesAreTriedInOrder(t *testing.T) {
 	add("list events", 1, 1, 502)
 	add("", 0, 2, 503)
 	assert.Equal(t, []int{503, 502, 503, 200}, statuses(t, s, 4))
+}
+
+func TestRulesWithASearchCountWhatItFindsAndReadABodyOnce(t *testing.T) {
+	s := serve(t, fake.Config{})
+	var read []any
+	search := func(subject string, rule fake.Rule) {
+		rule.Matches = func(e *fake.Exchange, sent any) bool {
+			read = append(read, sent)
+			s.Rules() // no lock is held
+			push, ok := sent.(*fake.PushBroadcast)
+			return ok && push.Params.Subject == subject && e.Request.Path == pushPath
+		}
+		s.AddRule(rule)
+	}
+	failing := once(always(502).Fault)
+	failing.Skip = 1
+	search("a", failing)
+	search("b", once(always(503).Fault))
+	failing.Op, failing.Skip = "list events", 0
+	search("a", failing)
+	push := func(subject string) int {
+		status, _ := s.post(t, pushPath, strings.Replace(pushBody, `"s"`, `"`+subject+`"`, 1))
+		return status
+	}
+	assert.Equal(t, []int{200, 200, 503, 502, 200, 200}, []int{push("a"), push("c"), push("b"), push("a"), push("a"), push("b")})
+	require.Len(t, read, 7, "neither the rule for another operation nor those that are used up are asked")
+	assert.Same(t, read[0], read[1])
+	assert.Equal(t, []int{200, 200}, statuses(t, s, 2))
+	assert.Len(t, s.Rules(), 1)
 }
 
 func TestRulesWithTheSameSeedGiveTheSameSequence(t *testing.T) {
@@ -110,12 +140,12 @@ func TestRulesAreNotAppliedToARequestWithAFault(t *testing.T) {
 
 func TestRulesHaveTheJSONOfTheSandbox(t *testing.T) {
 	for text, want := range map[string]fake.Rule{
-		`{"op":"trigger event","skip":0,"count":1,"probability":1,"seed":0,"fault":{"kind":"answer_lost"}}`: {Op: "trigger event", Count: 1,
-			Probability: 1, Fault: fake.Fault{Kind: fake.AnswerLost}},
-		`{"op":"","skip":1,"count":0,"probability":0.5,"seed":7,"fault":{"kind":"rate_limited","after":"1m30s"}}`: {Skip: 1, Probability: 0.5,
-			Seed: 7, Fault: fake.Fault{Kind: fake.RateLimited, After: fake.Duration(90 * time.Second)}},
-		`{"op":"","skip":0,"count":1,"probability":1,"seed":0,"fault":{"kind":"status","status":502,"body":"x"}}`: {Count: 1, Probability: 1,
-			Fault: fake.Fault{Kind: fake.Status, Status: 502, Body: "x"}},
+		`{"op":"trigger event","match":"to:ada@example.com","skip":0,"count":1,"probability":1,"seed":0,"fault":{"kind":"answer_lost"}}`: {
+			Op: "trigger event", Match: "to:ada@example.com", Count: 1, Probability: 1, Fault: fake.Fault{Kind: fake.AnswerLost}},
+		`{"op":"","match":"","skip":1,"count":0,"probability":0.5,"seed":7,"fault":{"kind":"rate_limited","after":"1m30s"}}`: {
+			Skip: 1, Probability: 0.5, Seed: 7, Fault: fake.Fault{Kind: fake.RateLimited, After: fake.Duration(90 * time.Second)}},
+		`{"op":"","match":"","skip":0,"count":1,"probability":1,"seed":0,"fault":{"kind":"status","status":502,"body":"x"}}`: {
+			Count: 1, Probability: 1, Fault: fake.Fault{Kind: fake.Status, Status: 502, Body: "x"}},
 	} {
 		rule := fake.NewRule()
 		require.NoError(t, json.Unmarshal([]byte(text), &rule))

@@ -107,11 +107,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, replayOf int) (e 
 	body = s.keys.Body(body, len(body))
 	request := newRequest(r, body, &s.keys)
 	s.addRequest(request)
+	e.Request = *request
 	fault, given := r.Context().Value(faultKey{}).(Fault)
 	if !given {
-		fault = s.NextFault(e.Op)
+		fault = s.NextFault(e)
 	}
-	e.Request, e.Fault = *request, fault.Kind
+	e.Fault = fault.Kind
 	if fault.Kind == NotReached {
 		s.done(e)
 		return e, false

@@ -57,10 +57,15 @@ var layout = map[string][]struct {
 			`box("article h1").top < 130 && box(".title .tag").bottom > box("article > .sub").top`},
 	},
 	"/requests/8": {{"a long subject fits", []int64{375, 768, 1280, 1920}, `document.documentElement.scrollWidth <= innerWidth`}},
-	"/help": {{"the sections of a phone are one row that scrolls", []int64{375},
+	"/help": {{"the sections of a phone are one row", []int64{320, 375},
 		`$("header").offsetHeight < 130 && lines("header nav a") === 1 && box("header nav [aria-current]").left >= 0 &&
 		box("header nav [aria-current]").right <= innerWidth && box("header nav [aria-current]").height >= 36`}},
 	"/": {
+		{"the sections of a phone fit, with a count of faults", []int64{390, 430}, `$("[data-count=faults]").textContent &&
+			lines("header nav a") === 1 && $("header nav").scrollWidth <= $("header nav").clientWidth &&
+			box("header nav a:last-child").right <= innerWidth`},
+		{"the sections fade where they go on", []int64{320, 375}, `$("header nav").scrollWidth > $("header nav").clientWidth &&
+			getComputedStyle($("header nav")).maskImage !== "none"`},
 		{"a row has room for its tags", []int64{375, 1280, 1920}, `$$("#rows .who .tag").every((e) => e.scrollWidth <= e.clientWidth) &&
 			$(".row[data-number='4'] .about").offsetWidth > 90`},
 		{"a row shows its tags, or counts them where it is narrow", []int64{375, 1280, 1920},

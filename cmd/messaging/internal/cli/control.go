@@ -176,14 +176,17 @@ func newFault(s *settings) *cobra.Command {
 			"  rate_limited   not carried out; responds 429 with --after as Retry-After\n"+
 			"  slow           carried out after --after\n"+
 			"  malformed      carried out; responds with --body\n\n"+
-			"The operations: "+service.Names(service.Served())+".",
+			"The operations: "+service.Names(service.Served())+".\n\n"+
+			"Tests in parallel need a --match: a rule then counts its own requests alone.",
 		fmt.Sprintf(`  messaging sandbox fault answer_lost --op %q
+  messaging sandbox fault status --status 502 --match 'to:ada@example.com value:order=A-1001'
   messaging sandbox fault rate_limited --after 7s --count 3
   messaging sandbox fault outage --for 10s
   messaging sandbox fault list
   messaging sandbox fault remove 1`, service.TriggerEvent.Name),
 		cobra.ExactArgs(1), func(f *pflag.FlagSet) {
 			f.StringVar(&rule.Op, "op", "", "`operation` whose requests fail (default any)")
+			f.StringVar(&rule.Match, "match", "", "`search` for the requests that fail, with the terms "+words.List(history.RequestKeys, "and"))
 			f.IntVar(&rule.Skip, "skip", 0, "how many requests to let through first")
 			f.IntVar(&rule.Count, "count", 1, "how many requests fail; 0 means no limit")
 			f.Float64Var(&rule.Probability, "probability", 1, "probability that a request fails")
@@ -200,6 +203,8 @@ func newFault(s *settings) *cobra.Command {
 			return c.printNumber(body, "id")
 		})
 	cmd.ValidArgs = fake.FaultKinds
+	operations := cobra.FixedCompletions(history.Operations(), cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("op", operations) // the flag exists
 	cmd.AddCommand(newOutage(s), newFaultList(s), newFaultRemove(s))
 	return cmd
 }
@@ -218,7 +223,7 @@ func newOutage(s *settings) *cobra.Command {
 func newFaultList(s *settings) *cobra.Command {
 	return s.ofSandbox(list{use: "list", short: "List the rules", example: "  messaging sandbox fault list", table: output.Table{
 		Sample:  sandbox.ActiveRule{},
-		Columns: []string{"id", "fault", "op", "skip", "count", "failed", "delivery"},
+		Columns: []string{"id", "fault", "op", "match", "skip", "count", "failed", "delivery"},
 		Texts: map[string]func(json.RawMessage) string{"fault": func(value json.RawMessage) string {
 			var fault fake.Fault
 			_ = json.Unmarshal(value, &fault) // it was just encoded

@@ -12,6 +12,8 @@ import (
 	"os"
 	"regexp"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,11 +21,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/fake"
 	"github.com/messaging-go/messaging/internal/service"
 )
@@ -37,6 +41,7 @@ type sandboxFlags struct {
 	startID           string
 	listen, tokenFile string
 	allowHosts        []string
+	log               bool
 }
 
 func newSandbox(s *settings) *cobra.Command {
@@ -71,7 +76,8 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.tokenFile, "token-file", "",
 		"`file` with the token for --listen; default: that of $"+profile.TokenVariable+", or a new one")
 	f.StringSliceVar(&flags.allowHosts, "allow-host", nil,
-		"accept this host `name` too, such as that of a container; NAME:PORT if its port differs")
+		"serve this host `name` too, on any port, such as that of a container")
+	f.BoolVar(&flags.log, "log", false, "write a line for each request to stderr, without addresses")
 	cmd.AddCommand(newEnv(s), newReset(s), newFault(s), newMark(s), newWait(s), newDump(s))
 	return cmd
 }
@@ -91,7 +97,7 @@ func (s *settings) runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	}
 	seed, err := readSeed(cmd, flags.seed)
 	if err != nil {
-		return exit.With(exit.Invalid, "seed: %w", err)
+		return err
 	}
 	limitMemory(int64(keepBytes))
 	api, err := flags.listenOn("--api-port", flags.apiPort)
@@ -102,9 +108,13 @@ func (s *settings) runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	if err != nil {
 		return errors.Join(err, api.Close())
 	}
-	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), flags.allowHosts),
+	config := sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), flags.allowHosts),
 		Keep: flags.keep, KeepBytes: int64(keepBytes), MaxRecords: flags.maxRecords, Key: cmp.Or(flags.key, newKey()),
-		Identifier: fake.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed, StartID: flags.startID})
+		Identifier: fake.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed, StartID: flags.startID}
+	if flags.log {
+		config.Log = s.log
+	}
+	box, err := sandbox.Start(config)
 	if err != nil {
 		return exit.With(exit.Unexpected, "%w", err)
 	}
@@ -132,6 +142,22 @@ func (s *settings) announce(service, key, inspector string) error {
 	return shells["posix"].write(s.stdout, service, key, inspector)
 }
 
+// log writes a line about a request, which has nothing of what was sent but the number of its recipients.
+func (s *settings) log(e *history.Entry) {
+	status, to := "no response", words.Count(e.Named, "recipient")
+	if e.Status != 0 {
+		status = strconv.Itoa(e.Status)
+	}
+	switch {
+	case e.Everyone:
+		to = "all customers"
+	case e.SegmentCount > 0:
+		to += " and " + words.Count(e.SegmentCount, "segment")
+	}
+	s.printer.Line("%s  %s  %s  %s  %s", e.At.UTC().Format("2006-01-02T15:04:05.000Z"), cmp.Or(e.Op, "no operation"), status,
+		words.Delivery(e.Delivery), to)
+}
+
 // newKey returns an API key that obviously is not a real one.
 func newKey() string { return profile.KeyPrefix + strings.ToLower(rand.Text()) }
 
@@ -151,6 +177,8 @@ func (flags sandboxFlags) check() error {
 		return exit.With(exit.Usage, "--key must have at least %d printable ASCII characters, without white space", minKey)
 	case flags.startID != "" && !isStartID.MatchString(flags.startID):
 		return exit.With(exit.Usage, "--start-id must have 1 to 64 letters, digits, hyphens and underscores")
+	case slices.ContainsFunc(flags.allowHosts, func(name string) bool { return strings.ContainsAny(name, ":/[") && net.ParseIP(name) == nil }):
+		return exit.With(exit.Usage, "--allow-host must be a name such as sandbox, or an IP address, without a port")
 	case flags.identifier != "" && flags.identifier != string(fake.Email) && flags.identifier != string(fake.CustomerID):
 		return exit.With(exit.Usage, "--identifier must be %s or %s", fake.Email, fake.CustomerID)
 	}
@@ -186,11 +214,11 @@ func readSeed(cmd *cobra.Command, name string) (records.Seed, error) {
 	}
 	data, err := readInput(cmd, name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--seed: %w", err)
 	}
 	seed, err := records.ParseSeed(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, exit.With(exit.Invalid, "seed: %s: %w", name, err)
 	}
 	return seed, nil
 }

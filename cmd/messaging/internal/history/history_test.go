@@ -18,6 +18,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/internal/fake"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 func exchange(number int) *fake.Exchange {
@@ -222,6 +223,45 @@ func TestQueryTerms(t *testing.T) {
 		}
 	}
 	assert.ElementsMatch(t, []int{1, 2, 3, 4, 5}, asked, "what is worth a look is found once")
+}
+
+func TestARequestIsFoundBeforeItIsAnswered(t *testing.T) {
+	s := history.New(1, 1<<30)
+	s.EventName = func(id string) string { return map[string]string{"e-1": "Order shipped"}[id] }
+	requests := []*fake.Exchange{
+		{Op: "send email broadcast", Request: fake.Request{Body: []byte(`{"subject":"We have moved","message":"Call eve@example.com",` +
+			`"recipients":{"type":"customer","customers":[{"email":"ada@example.com"}]}}`)}},
+		{Op: "send push broadcast", Request: fake.Request{Body: []byte(`{"all_customers":true}`)}},
+		{Op: "trigger event", Request: fake.Request{Body: []byte(`{"event_id":"e-1","payload":{"email":"eve@example.com","order":"A-1"}}`)}},
+		{Op: "create event", Request: fake.Request{Body: []byte(`{"name":"Order lost"}`)}},
+		{Op: "trigger event", Request: fake.Request{Body: []byte(`{"payload":`)}}, // not JSON
+		{Op: "list events"},
+		{}, // for no operation
+	}
+	for query, want := range map[string][]int{
+		"": {0, 1, 2, 3, 4, 5, 6}, "to:ada@example.com": {0, 1}, "to:eve@example.com": {1, 2}, "-to:eve op:send": {0}, "event:order": {2, 3},
+		"event:e-1": {2}, "subject:moved": {0}, "value:order==A-1": {2}, `op:"trigger event"`: {2, 4}, "-op:e": {6},
+	} {
+		q, err := history.ParseRequest(query)
+		require.NoError(t, err)
+		var found []int
+		for i, e := range requests {
+			if q.Match(s.Unanswered(e, fake.Read(service.Named(e.Op), e.Request.Body))) {
+				found = append(found, i)
+			}
+		}
+		assert.Equal(t, want, found, query)
+	}
+	for _, text := range []string{"word", "status:502", "-has:skipped", "delivery:unknown", "since:5m", "mark:a", "fault:any", "to:",
+		`to:""`} {
+		_, err := history.ParseRequest("op:trigger " + text)
+		assert.ErrorContains(t, err, ": must be op, to, event, subject or value, with a value: a request has no other terms", text)
+	}
+	for text, want := range map[string]string{"op:nonsense": "unknown operation", `to:"a`: "quotation mark",
+		"value:order": "must be the name"} {
+		_, err := history.ParseRequest(text)
+		assert.ErrorContains(t, err, want)
+	}
 }
 
 func TestASearchDecodesNoBodyAsAWhole(t *testing.T) {

@@ -77,6 +77,23 @@ func Parse(text string) (q Query, err error) {
 	return q, nil
 }
 
+// RequestKeys are the keys of the terms that a request has before it is answered.
+var RequestKeys = []string{"op", "to", "event", "subject", "value"}
+
+// ParseRequest parses a query for requests that are not answered yet. It only has terms of
+// RequestKeys, and none without a value: it would find the requests of everybody.
+func ParseRequest(text string) (Query, error) {
+	q, err := Parse(text)
+	for _, t := range search.Terms(text) {
+		key, value, _ := strings.Cut(t.Text, ":")
+		if err == nil && (value == "" || !slices.Contains(RequestKeys, key)) {
+			err = fmt.Errorf("%s: must be %s, with a value: a request has no other terms before it is answered",
+				t.Text, words.List(RequestKeys, "or"))
+		}
+	}
+	return q, err
+}
+
 // parseTerm returns what a term selects. An unknown key is an error, so that a typo does not look like a search without
 // matches; an address such as http://host is a word.
 func parseTerm(t search.Term) (match, error) {
@@ -108,13 +125,13 @@ type Term struct {
 
 // Keys are the keys of a query: help, filters, suggestions and errors range over them.
 var Keys = []Term{
-	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of an operation, such as op:trigger", operations(), parseOp},
+	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of an operation, such as op:trigger", Operations(), parseOp},
 	{"status", "status:422", "the status: 200, 4xx, or none if the response was lost; also accepted, rejected or unknown",
 		[]string{"2xx", "4xx", "5xx", "none"}, parseStatus},
 	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number; also a broadcast to all customers", nil,
 		anything((*Entry).isFor)},
 	{"event", "event:order", "the id of an event, or part of its name", nil, anything(func(e *Entry, value string) bool {
-		return e.EventID != "" && (strings.EqualFold(e.EventID, value) || containsFold(e.EventName, value))
+		return e.EventID+e.EventName != "" && (strings.EqualFold(e.EventID, value) || containsFold(e.EventName, value))
 	})},
 	{"subject", "subject:moved", "part of the subject of a broadcast", nil,
 		anything(func(e *Entry, value string) bool { return containsFold(e.Subject, value) })},
@@ -145,7 +162,8 @@ func keyNames() (names []string) {
 	return names
 }
 
-func operations() (names []string) {
+// Operations returns the names of the operations of the service.
+func Operations() (names []string) {
 	for op := range service.Served() {
 		names = append(names, op.Name)
 	}
@@ -168,7 +186,7 @@ func parseSince(value string) (match, error) {
 
 // parseOp returns an error for the name of no operation, which would never match.
 func parseOp(value string) (match, error) {
-	if !slices.ContainsFunc(operations(), func(name string) bool { return strings.Contains(name, value) }) {
+	if !slices.ContainsFunc(Operations(), func(name string) bool { return strings.Contains(name, value) }) {
 		return nil, fmt.Errorf("unknown operation; must be part of one of %s", service.Names(service.Served()))
 	}
 	return func(e *Entry) bool { return containsFold(e.Op, value) }, nil

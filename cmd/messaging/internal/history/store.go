@@ -88,6 +88,14 @@ func (s *Store) Add(e *fake.Exchange) {
 	s.notify()
 }
 
+// Unanswered returns an entry of a request that is not answered yet, for a query of
+// [ParseRequest]. It has what was sent, as [fake.Read] returns it, as if it were carried out.
+func (s *Store) Unanswered(e *fake.Exchange, sent any) *Entry {
+	entry := &Entry{Exchange: e}
+	entry.Kind = entry.describe(sent, s.EventName)
+	return entry
+}
+
 // Clear removes all entries. It does not restart the numbers.
 func (s *Store) Clear() {
 	s.mu.Lock()

@@ -11,8 +11,12 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 )
 
+type healthBody struct {
+	OK bool `json:"ok"`
+}
+
 // health responds to whoever waits for the sandbox to start. It shows nothing.
-func (in *Inspector) health(*http.Request) (any, error) { return map[string]bool{"ok": true}, nil }
+func (in *Inspector) health(*http.Request) (any, error) { return healthBody{true}, nil }
 
 // accessBody is what a program needs to use the service, and what tells this sandbox from
 // another. It has ports in place of addresses: a program reaches the service by the name

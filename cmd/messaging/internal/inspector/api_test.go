@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -31,8 +35,11 @@ var (
 func TestAPIGolden(t *testing.T) {
 	f := start(t)
 	f.fill()
-	f.fault(`{"op":"trigger event","skip":1,"count":2,"probability":0.5,"seed":7,"fault":{"kind":"rate_limited","after":"7s"}}`)
+	f.fault(`{"op":"trigger event","match":"event:order","skip":1,"count":2,"probability":0.5,"seed":7,` +
+		`"fault":{"kind":"rate_limited","after":"7s"}}`)
 	f.fault(`{"fault":{"kind":"status","status":502,"body":"<html>"}}`)
+	router, err := gorillamux.NewRouter(f.described())
+	require.NoError(t, err)
 	for name, path := range map[string]string{
 		"requests": "/api/requests?limit=3", "requests_last_page": "/api/requests?before=3", "request": "/api/requests/4",
 		"request_lost": "/api/requests/5", "request_refused": "/api/requests/2", "request_without_route": "/api/requests/7",
@@ -46,6 +53,15 @@ func TestAPIGolden(t *testing.T) {
 			got := f.get(path)
 			require.Equal(t, http.StatusOK, got.Status, got.Body)
 			require.Equal(t, "application/json", got.Header.Get("Content-Type"))
+			r, err := http.NewRequest("GET", f.ui+path, nil)
+			require.NoError(t, err)
+			route, parameters, err := router.FindRoute(r)
+			require.NoError(t, err)
+			described := &openapi3filter.RequestValidationInput{Request: r, Route: route, PathParams: parameters,
+				Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true}}
+			assert.NoError(t, openapi3filter.ValidateRequest(t.Context(), described))
+			assert.NoError(t, openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{Status: got.Status,
+				RequestValidationInput: described, Header: got.Header, Body: io.NopCloser(strings.NewReader(got.Body))}))
 			var compact bytes.Buffer
 			require.NoError(t, json.Compact(&compact, []byte(got.Body)))
 			require.Equal(t, compact.String()+"\n", got.Body, "JSON is compact")
@@ -59,6 +75,51 @@ func TestAPIGolden(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, string(want), body)
 		})
+	}
+}
+
+// described returns the description of the API.
+func (f *fixture) described() *openapi3.T {
+	document, err := openapi3.NewLoader().LoadFromData([]byte(f.get("/api/openapi.json").Body))
+	require.NoError(f.t, err)
+	require.NoError(f.t, document.Validate(f.t.Context()))
+	assert.Equal(f.t, f.ui, document.Servers[0].URL)
+	return document
+}
+
+func TestEveryRouteOfTheAPIIsDescribedAndHasNoOtherMethods(t *testing.T) {
+	f := start(t)
+	paths := f.described().Paths
+	source, err := os.ReadFile("routes.go")
+	require.NoError(t, err)
+	routes := regexp.MustCompile(`"(GET|POST|DELETE) (/api/[^"]*[^/"]|/healthz|/openapi.json)"`).FindAllStringSubmatch(string(source), -1)
+	require.Greater(t, len(routes), 20)
+	assert.Contains(t, f.described().Components.Schemas["EmailItem"].Value.Required, "schedule", "a field of what it embeds")
+	for _, route := range routes {
+		require.NotNil(t, paths.Value(route[2]), route[2])
+		operation := paths.Value(route[2]).GetOperation(route[1])
+		require.NotNil(t, operation, route)
+		assert.NotEmpty(t, operation.Summary, route)
+	}
+	allow := map[string]string{"/help": "GET, HEAD", "/reset": "POST", "/faults": "GET, HEAD, POST", "/faults/1/remove": "POST"}
+	for path, item := range paths.Map() {
+		var methods []string
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			if item.GetOperation(method) != nil {
+				methods = append(methods, strings.Replace(method, "GET", "GET, HEAD", 1))
+			}
+		}
+		allow[strings.NewReplacer("{n}", "1", "{id}", "1").Replace(path)] = strings.Join(methods, ", ")
+	}
+	for path, methods := range allow {
+		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "OPTIONS"} {
+			if !strings.Contains(methods, method) {
+				got := f.ask(method, path, "")
+				assert.Equal(t, 405, got.Status, "%s %s", method, path)
+				assert.Equal(t, methods, got.Header.Get("Allow"), "%s %s", method, path)
+				assert.Contains(t, got.Body, `{"error":"the method must be `)
+			}
+		}
 	}
 }
 

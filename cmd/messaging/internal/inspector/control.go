@@ -43,12 +43,18 @@ func (in *Inspector) reset(r *http.Request) (any, error) {
 // maxMarkName is how many bytes the name of a mark has at most.
 const maxMarkName = 200
 
+type markBody struct {
+	Name string `json:"name"`
+}
+
+type numberBody struct {
+	Number int `json:"number"`
+}
+
 // mark sets the number after which a wait begins to that of the latest request. The mark can
 // have a name.
 func (in *Inspector) mark(r *http.Request) (any, error) {
-	var body struct {
-		Name string `json:"name"`
-	}
+	var body markBody
 	if r.ContentLength != 0 {
 		if err := readBody(r, &body); err != nil {
 			return nil, err
@@ -57,12 +63,17 @@ func (in *Inspector) mark(r *http.Request) (any, error) {
 	if len(body.Name) > maxMarkName {
 		return nil, fmt.Errorf("name: must have at most %d bytes", maxMarkName)
 	}
-	return map[string]int{"number": in.box.History.Mark(body.Name)}, nil
+	return numberBody{in.box.History.Mark(body.Name)}, nil
+}
+
+type faultsBody struct {
+	listBody[sandbox.ActiveRule]
+	OutageUntil *time.Time `json:"outage_until"`
 }
 
 // listFaults responds with the rules, in the order in which they apply.
 func (in *Inspector) listFaults(*http.Request) (any, error) {
-	return map[string]any{"items": in.box.Rules(), "next": nil, "outage_until": in.outageUntil()}, nil
+	return faultsBody{listBody[sandbox.ActiveRule]{Items: in.box.Rules()}, in.outageUntil()}, nil
 }
 
 // outageUntil returns the end of the outage, or nil.
@@ -74,13 +85,17 @@ func (in *Inspector) outageUntil() *time.Time {
 	return &until
 }
 
+type idBody struct {
+	ID int `json:"id"`
+}
+
 func (in *Inspector) addFault(r *http.Request) (any, error) {
 	rule := fake.NewRule()
 	if err := readBody(r, &rule); err != nil {
 		return nil, err
 	}
 	id, err := in.box.AddRule(rule)
-	return map[string]int{"id": id}, err
+	return idBody{id}, err
 }
 
 func (in *Inspector) removeFault(r *http.Request) (any, error) {
@@ -98,13 +113,15 @@ func (in *Inspector) replay(r *http.Request) (any, error) {
 		return nil, err
 	}
 	number, err := in.box.Replay(r.Context(), body)
-	return map[string]int{"number": number}, err
+	return numberBody{number}, err
+}
+
+type outageBody struct {
+	For fake.Duration `json:"for"`
 }
 
 func (in *Inspector) outage(r *http.Request) (any, error) {
-	var body struct {
-		For fake.Duration `json:"for"`
-	}
+	var body outageBody
 	if err := readBody(r, &body); err != nil {
 		return nil, err
 	}
@@ -146,7 +163,8 @@ func formRule(form url.Values) (rule fake.Rule, err error) {
 		rule.Op = form.Get("op")
 		return rule, nil
 	}
-	rule = fake.Rule{Op: form.Get("op"), Probability: 1, Fault: fake.Fault{Kind: form.Get("kind"), Body: form.Get("body")}}
+	rule = fake.Rule{Op: form.Get("op"), Match: form.Get("match"), Probability: 1,
+		Fault: fake.Fault{Kind: form.Get("kind"), Body: form.Get("body")}}
 	numbers := map[string]*int{"skip": &rule.Skip, "count": &rule.Count}
 	switch rule.Fault.Kind {
 	case fake.Status:

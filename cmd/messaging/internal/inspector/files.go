@@ -10,10 +10,24 @@ import (
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
-// openAPI responds with the description of the service for other languages and tools.
+// openAPI responds with the description of the service, for other languages and tools, and apiDescription with that
+// of the API of the inspector.
 func (in *Inspector) openAPI(w http.ResponseWriter, r *http.Request) {
+	respondJSON(w, openapi.Describe(view.ServiceURL(in.box, r)))
+}
+
+func (in *Inspector) apiDescription(w http.ResponseWriter, r *http.Request) {
+	var routes []openapi.Route
+	for _, each := range in.api() {
+		routes = append(routes, openapi.Route{Pattern: each.pattern, About: each.about, Query: each.query, Body: each.body,
+			Response: each.response})
+	}
+	respondJSON(w, openapi.DescribeAPI("http://"+r.Host, routes))
+}
+
+func respondJSON(w http.ResponseWriter, document []byte) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(openapi.Describe(view.ServiceURL(in.box, r))) // the client may have disconnected
+	_, _ = w.Write(document) // the client may have disconnected
 }
 
 // body responds with the body of a request as it was sent. It is never shown in a tab.

@@ -2,7 +2,10 @@ package inspector_test
 
 import (
 	"encoding/json"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
@@ -37,8 +41,9 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 		{"a page as localhost", "GET", f.ui + "/", "", host("localhost:" + ui.Port()), 200},
 		{"a page as ::1", "GET", f.ui + "/", "", host("[::1]:" + ui.Port()), 200},
 		{"a page under a name that is allowed", "GET", f.ui + "/", "", host("sandbox.internal:" + ui.Port()), 200},
-		{"a page under a name with its own port", "GET", f.ui + "/", "", host("sandbox.internal:8"), 200},
-		{"a page under a name with another port", "GET", f.ui + "/", "", host("sandbox.internal:1"), 421},
+		{"a page under a name with another port", "GET", f.ui + "/", "", host("Sandbox.internal:1"), 200},
+		{"a page through a forwarded port", "GET", forwarded(t, f.ui) + "/", "", same, 200},
+		{"the service through a forwarded port in a tab", "GET", forwarded(t, f.api) + "/favicon.ico", "", same, 404},
 		{"a page that another site links to", "GET", f.ui + "/requests/4", "", link, 200},
 		{"a search that another site links to", "GET", f.ui + "/?q=ada", "", link, 403},
 		{"a page with an empty query that another site links to", "GET", f.ui + "/?", "", link, 403},
@@ -47,8 +52,9 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 		{"a style sheet that another site uses", "GET", f.ui + "/static/style.css", "", cross, 403},
 		{"the API that another site links to", "GET", f.ui + "/api/requests", "", link, 403},
 		{"an evil host", "GET", f.ui + "/", "", host("evil.example:" + ui.Port()), 421},
-		{"our host with another port", "GET", f.ui + "/", "", host("127.0.0.1:1"), 421},
-		{"our host without a port", "GET", f.ui + "/", "", host("localhost"), 421},
+		{"a host that begins like ours", "GET", f.ui + "/", "", host("localhost.evil.example"), 421},
+		{"our host with another port", "GET", f.ui + "/", "", host("127.0.0.1:1"), 200},
+		{"our host without a port", "GET", f.ui + "/", "", host("localhost"), 200},
 		{"a rebound send to the service", "POST", f.api + "/v1/events", "{}", host("evil.example"), 421},
 		{"a cross-site send to the service", "POST", f.api + "/v1/events/trigger", "{}", cross, 403},
 		{"a send of another origin to the service", "POST", f.api + "/v1/events", "{}", header("Origin", "https://evil.example"), 403},
@@ -91,6 +97,7 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 		{"an unknown key of a mark", "POST", f.ui + "/api/mark", `{"nme":"x"}`, same, 422},
 		{"more text after a fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"answer_lost"}} x`, same, 422},
 		{"an unknown kind of fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"fire"}}`, same, 422},
+		{"a fault for requests with a status", "POST", f.ui + "/api/faults", `{"match":"status:502","fault":{"kind":"answer_lost"}}`, same, 422},
 		{"an unknown key", "POST", f.ui + "/api/faults", `{"operation":"","fault":{"kind":"answer_lost"}}`, same, 422},
 		{"an outage without end", "POST", f.ui + "/api/outage", `{"for":"0s"}`, same, 422},
 		{"a broken seed", "POST", f.ui + "/api/seed", `{"customers":[{"emial":"a@b.test"}]}`, same, 422},
@@ -117,6 +124,45 @@ func TestRequestsThatAreRefusedChangeNothing(t *testing.T) {
 	}
 	assert.Len(t, f.box.Rules(), 0, "none of them added a rule")
 	assert.Equal(t, 7, f.box.History.State().Requests, "and none reset the history or reached the service")
+}
+
+// forwarded returns the URL of a proxy on another port, which leaves the Host as it is.
+func forwarded(t *testing.T, target string) string {
+	address, err := url.Parse(target)
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(address)
+	proxy.Transport = newClient(t).Transport
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestTheServiceChecksTheHostOnALoopbackAddressAlone(t *testing.T) {
+	hosts := map[string]int{"evil.example": 421, "localhost:1": 200, "sandbox.internal": 200}
+	for address, status := range map[string]int{"127.0.0.1:0": 421, "0.0.0.0:0": 200} {
+		f := start(t, func(c *sandbox.Config, _ *inspector.Config) {
+			require.NoError(t, c.Listener.Close())
+			listener, err := net.Listen("tcp", address)
+			require.NoError(t, err)
+			c.Listener, c.Wrap = listener, guard.Service(listener.Addr(), []string{"sandbox.internal"})
+		})
+		f.api = strings.Replace("http://"+f.box.Addr(), "0.0.0.0", "127.0.0.1", 1)
+		hosts["evil.example"] = status
+		for name, want := range hosts {
+			got := f.do("GET", f.api+"/v1/events", "", header("X-Authorization", testKey), func(r *http.Request) { r.Host = name })
+			assert.Equal(t, want, got.Status, "%s at %s", name, address)
+		}
+		cross := f.do("GET", f.api+"/v1/events", "", cross, header("X-Authorization", testKey))
+		assert.Equal(t, 403, cross.Status, "another site does not reach it at %s", address)
+	}
+	f := start(t)
+	for name, want := range map[string]string{"devbox:8078": `--allow-host "devbox"`, "a;b": `--allow-host "a;b"`,
+		strings.Repeat("x", 9000): `--allow-host "` + strings.Repeat("x", 100) + `…"`} {
+		got := f.do("GET", f.ui+"/", "", func(r *http.Request) { r.Host = name })
+		var body struct{ Error string }
+		require.NoError(t, json.Unmarshal([]byte(got.Body), &body), got.Body)
+		assert.Equal(t, "unknown host name; if it is one of this machine, start the sandbox with "+want, body.Error)
+	}
 }
 
 func TestPagesAndPreviewsHaveTheirPolicies(t *testing.T) {

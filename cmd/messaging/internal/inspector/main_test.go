@@ -54,7 +54,7 @@ func start(t testing.TB, change ...func(*sandbox.Config, *inspector.Config)) *fi
 	require.NoError(t, err)
 	config := sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), []string{"sandbox.internal"}),
 		Keep: 1000, KeepBytes: 1 << 28, Key: testKey, Seed: records.Demo(), SeedName: "test"}
-	pages := inspector.Config{Address: ui.Addr(), AllowHosts: []string{"sandbox.internal", "sandbox.internal:8"}}
+	pages := inspector.Config{Address: ui.Addr(), AllowHosts: []string{"sandbox.internal"}}
 	for _, c := range change {
 		c(&config, &pages)
 	}

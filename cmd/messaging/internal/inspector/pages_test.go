@@ -148,6 +148,9 @@ func TestPages(t *testing.T) {
 			"/api/requests?q=op:list&limit=1":   {`1×"number":`, `"number":6,`, `"next":6}`}, "/api/requests?q=op:list&before=6": {
 				`1×"number":`, `"number":1,`, `"next":null}`},
 		}},
+		"a rule shows its search": {[]string{`fault {"match":"to:\u202eada","skip":1,"fault":{"kind":"answer_lost"}}`}, shown{
+			"/faults": {`@<code>to:‹U+202E›ada</code>: 1 request after the first`, "the terms op, to, event, subject and value."},
+		}},
 		"a search without a match says how to search": {[]string{"GET /v1/events"}, shown{
 			"/?q=nowhere":      {"1 request is kept, and none of them matches.", searchHelp, "!Send something here"},
 			"/?q=-status:many": {"1×must be a status code", "The search is invalid", "!Send something here"},

@@ -38,6 +38,7 @@ func TestThePythonOfTheReadmeFindsWhatIsWrong(t *testing.T) {
 	_, rest, found := strings.Cut(string(readme), "```python\n")
 	require.True(t, found)
 	program, _, _ := strings.Cut(rest, "```")
+	program += "\nunittest.main()\n"
 	f := start(t)
 	run := func(program string) (output string, err error) {
 		cmd := exec.CommandContext(t.Context(), python, "-c", program)
@@ -52,7 +53,7 @@ func TestThePythonOfTheReadmeFindsWhatIsWrong(t *testing.T) {
 	require.NoError(t, err, out)
 	program = strings.Replace(program, `timeout="5s"`, `timeout="50ms"`, 1)
 	for _, mistake := range []struct{ right, wrong, want string }{
-		{`send_news("We are open"`, `print("We are open"`, "1 of 2 requests matched in 50ms"},
+		{`send_news("We have moved"`, `print("We have moved"`, "0 of 1 request matched in 50ms"},
 		{`to:bob@example.com`, `to:ada@example.com`, "matched, and none was expected"},
 		{`        sent, =`, `        send_news("Again", ["ada@example.com"]); sent, =`, "matched, and none was expected"},
 		{`"subject": subject`, `"subject": 1`, "422: "},

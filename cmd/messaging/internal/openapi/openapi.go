@@ -1,5 +1,6 @@
-// Package openapi describes the service as OpenAPI 3.1, so that other languages get clients, and
-// other tools can import it. The description is built from the catalog of the service.
+// Package openapi describes the service and the API of the inspector as OpenAPI 3.1, so that
+// other languages get clients, and other tools can import it. The descriptions are built from the
+// catalog of the service, and from the routes of the inspector.
 package openapi
 
 import (
@@ -19,32 +20,44 @@ var frame []byte
 // object is an object of the description.
 type object = map[string]any
 
+// document is a description.
+type document struct {
+	OpenAPI    string   `json:"openapi"`
+	Info       object   `json:"info"`
+	Servers    []object `json:"servers"`
+	Security   any      `json:"security"`
+	Paths      object   `json:"paths"`
+	Components struct {
+		Schemas         object `json:"schemas"`
+		SecuritySchemes any    `json:"securitySchemes"`
+	} `json:"components"`
+}
+
+// add adds an operation.
+func (d *document) add(method, path string, described object) {
+	methods, _ := d.Paths[path].(object)
+	if methods == nil {
+		methods = object{}
+		d.Paths[path] = methods
+	}
+	methods[strings.ToLower(method)] = described
+}
+
+func (d *document) encode() []byte {
+	encoded, _ := json.Marshal(d) // which does not fail for texts, lists and maps
+	return encoded
+}
+
 // Describe returns the description of the service at an address.
 func Describe(url string) []byte {
-	var d struct {
-		OpenAPI    string   `json:"openapi"`
-		Info       object   `json:"info"`
-		Servers    []object `json:"servers"`
-		Security   any      `json:"security"`
-		Paths      object   `json:"paths"`
-		Components struct {
-			Schemas         object `json:"schemas"`
-			SecuritySchemes any    `json:"securitySchemes"`
-		} `json:"components"`
-	}
+	var d document
 	_ = json.Unmarshal(frame, &d) // it is embedded, and a test reads the result
 	d.Info["version"], d.Servers[0]["url"], d.Paths = messaging.Version, url, object{}
 	schemas := schemas(d.Components.Schemas)
 	for op := range service.Served() {
-		methods, _ := d.Paths[op.Path].(object)
-		if methods == nil {
-			methods = object{}
-			d.Paths[op.Path] = methods
-		}
-		methods[strings.ToLower(op.Method)] = schemas.operation(op)
+		d.add(op.Method, op.Path, schemas.operation(op))
 	}
-	document, _ := json.Marshal(d) // which does not fail for texts, lists and maps
-	return document
+	return d.encode()
 }
 
 // schemas holds the schemas that have a name.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -72,13 +73,22 @@ func (b *Sandbox) Rules() []ActiveRule {
 	return rules
 }
 
-// AddRule adds a rule and returns its id. The error is a *[fake.RuleError].
+// AddRule adds a rule, which finds requests as [history.ParseRequest] has it, and returns its
+// id. The error is a *[fake.RuleError].
 func (b *Sandbox) AddRule(r fake.Rule) (id int, err error) {
-	if err = r.Check(); err == nil {
-		id = b.service.AddRule(r)
-		b.History.Touch()
+	if err := r.Check(); err != nil {
+		return 0, err
 	}
-	return id, err
+	query, err := history.ParseRequest(r.Match)
+	if err != nil {
+		return 0, &fake.RuleError{Field: "match", Problem: err.Error()}
+	}
+	if len(query) > 0 {
+		r.Matches = func(e *fake.Exchange, sent any) bool { return query.Match(b.History.Unanswered(e, sent)) }
+	}
+	id = b.service.AddRule(r)
+	b.History.Touch()
+	return id, nil
 }
 
 // ErrNotFound is the error for a rule that does not exist.

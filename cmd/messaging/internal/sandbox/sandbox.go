@@ -37,6 +37,8 @@ type Config struct {
 	// StartID tells this start from others, for programs that remember what they sent. If
 	// it is "", it is random.
 	StartID string
+	// Log, unless it is nil, is called with each request before its response is sent.
+	Log func(*history.Entry)
 }
 
 // Sandbox is the service on a port, with its records and its history. It is safe for
@@ -73,6 +75,10 @@ func Start(cfg Config) (*Sandbox, error) {
 func (b *Sandbox) observe(e *fake.Exchange) {
 	withoutCredentials(&e.Request)
 	b.History.Add(e)
+	if b.Config.Log != nil {
+		entry, _ := b.History.Get(e.Number) // the latest is always kept
+		b.Config.Log(entry)
+	}
 }
 
 // Addr returns the address of the service.

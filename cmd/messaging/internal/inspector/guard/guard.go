@@ -10,14 +10,18 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// Service returns middleware for the service: it checks the host, and refuses what other
-// sites make a browser send, and what a browser asks for in a tab. Neither has a key, but it
-// would take faults and fill the history.
+// Service returns middleware for the service: it refuses what other sites make a browser
+// send, and what a browser asks for in a tab. Neither has a key, but it would take faults and
+// fill the history. On a loopback address, it checks the host too. On another one, programs
+// reach it by names that are not known here, and the key guards it.
 func Service(address net.Addr, names []string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
-		return checkHost(address, names, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		served := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch dest := r.Header.Get("Sec-Fetch-Dest"); {
 			case isForeign(r):
 				Refuse(w, http.StatusForbidden, "another site sent this request")
@@ -28,7 +32,11 @@ func Service(address net.Addr, names []string) func(http.Handler) http.Handler {
 			default:
 				next.ServeHTTP(w, r)
 			}
-		}))
+		})
+		if host, _, _ := net.SplitHostPort(address.String()); !net.ParseIP(host).IsLoopback() {
+			return served
+		}
+		return checkHost(names, served)
 	}
 }
 
@@ -50,7 +58,7 @@ func Pages(cfg Config, next http.Handler) http.Handler {
 	if cfg.Token != "" {
 		next = door(cfg.Address, cfg.Token, next)
 	}
-	return checkHost(cfg.Address, cfg.AllowHosts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return checkHost(cfg.AllowHosts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case isForeign(r) && !(isLink(r) && cfg.IsPage(r.URL.Path)):
 			Refuse(w, http.StatusForbidden, "another site sent this request")
@@ -84,38 +92,22 @@ func isLink(r *http.Request) bool {
 		r.URL.RawQuery == "" && !r.URL.ForceQuery && r.Header.Get("Origin") == ""
 }
 
-// checkHost refuses a request unless its Host is one of these, with the port of the
-// listener: a loopback name, the address that the connection was made to, or one of names. A
-// name can have another port, which a container may publish. Without the check, a website
-// whose name resolves to such an address could read and send with its visitor's browser.
-func checkHost(address net.Addr, names []string, next http.Handler) http.Handler {
-	_, port, _ := net.SplitHostPort(address.String())
-	allowed := func(r *http.Request) bool {
-		host, requested, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host, requested = strings.Trim(r.Host, "[]"), "80"
-		}
-		if requested == port && (isLoopback(host) || host == localHost(r)) {
-			return true
-		}
-		return slices.ContainsFunc(names, func(name string) bool {
-			if _, _, err := net.SplitHostPort(name); err != nil {
-				name = net.JoinHostPort(strings.Trim(name, "[]"), port)
-			}
-			return strings.EqualFold(name, net.JoinHostPort(host, requested))
-		})
-	}
+// checkHost refuses a request unless its Host is one of these, with any port, since a port can
+// be forwarded: a loopback name, the address that the connection was made to, or one of names.
+// Without the check, a website whose name resolves to such an address could read and send with
+// its visitor's browser.
+func checkHost(names []string, next http.Handler) http.Handler {
+	const longest = 100
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !allowed(r) {
-			Refuse(w, http.StatusMisdirectedRequest, "this host name is not served here; --allow-host adds a name")
+		host := (&url.URL{Host: r.Host}).Hostname()
+		served := append([]string{"127.0.0.1", "::1", "localhost", localHost(r)}, names...)
+		if !slices.ContainsFunc(served, func(name string) bool { return strings.EqualFold(name, host) }) {
+			Refuse(w, http.StatusMisdirectedRequest, "unknown host name; if it is one of this machine, start the sandbox with --allow-host "+
+				visible.Quote(words.Shortened(host, longest)))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-func isLoopback(host string) bool {
-	return host == "127.0.0.1" || strings.EqualFold(host, "localhost") || host == "::1"
 }
 
 // localHost returns the address of this end of the connection. A name cannot be rebound to

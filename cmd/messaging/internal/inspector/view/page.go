@@ -43,6 +43,7 @@ var functions = template.FuncMap{
 	"zone":        func() string { return time.Now().Format("MST") },
 	"recordNames": records.Names,
 	"searchKeys":  func() []history.Term { return history.Keys },
+	"requestKeys": func() string { return words.List(history.RequestKeys, "and") },
 	"delivery":    deliveryTag,
 	"expect":      func(f fake.Fault) string { return sandbox.Expect(f, "") },
 	"chip":        newChip,
