@@ -175,7 +175,9 @@
 //
 // In a minor version, structs can get fields, and may stop being comparable. So name the
 // fields of a literal, and do not compare structs with ==. Compare filters and audiences with
-// their Equal methods.
+// their Equal methods. A member of Extra that gets a field is then in the field, and no longer
+// in Extra. Functions can get options. To store a [Delivery] or a [NextStep], store its
+// MarshalText. All of this also applies to the other packages of this repository.
 //
 // # Concurrency
 //

@@ -421,6 +421,12 @@ type EventTriggerParams struct {
 	Values map[string]any
 }
 
+// MarshalJSON returns an error, so that values do not change their types. Store what Prepare returns.
+func (p EventTriggerParams) MarshalJSON() ([]byte, error) { return nil, errNoParamsJSON }
+
+// UnmarshalJSON returns an error, like MarshalJSON.
+func (p *EventTriggerParams) UnmarshalJSON([]byte) error { return errNoParamsJSON }
+
 func (p *EventTriggerParams) id() string {
 	if p.EventID == "" && p.Definition != nil {
 		return p.Definition.ID

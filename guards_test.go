@@ -405,6 +405,24 @@ func TestGuardErrorIsNotRetryableWhateverItsCause(t *testing.T) {
 	assert.True(t, strings.HasPrefix(err.Error(), "trigger event: refused by a guard: "))
 }
 
+func TestGuardThatCannotDecideNowSaysWhatToDo(t *testing.T) {
+	errDown := errors.New("the database is down")
+	for step, want := range map[messaging.NextStep]messaging.NextStep{
+		messaging.NextRetry: messaging.NextRetry, messaging.NextFixSetup: messaging.NextFixSetup,
+		messaging.NextCheck: messaging.NextFixRequest, messaging.NextFixRequest: messaging.NextFixRequest,
+	} {
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)}, messaging.WithGuard(
+			func(context.Context, *messaging.Prepared) error {
+				return &messaging.GuardError{Err: errDown, Step: step}
+			}))
+		err := scripted.TriggerEvent(t.Context(), client)
+		assert.Equal(t, want, messaging.NextStepOf(err), "%v", step)
+		assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+		require.ErrorIs(t, err, errDown)
+		assert.Empty(t, transport.Sent)
+	}
+}
+
 // uncomparable is an error whose type can be compared, and whose value cannot.
 type uncomparable struct{ held any }
 

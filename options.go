@@ -164,6 +164,10 @@ func WithLogger(logger *slog.Logger) Option {
 // [*GuardError]. If the option is repeated, the guards are called in order, until one
 // returns an error. Reads are not guarded. [Client.Check] asks the guards without sending.
 //
+// A refusal is [NextFixRequest], whatever error it wraps. A guard that cannot decide now, for
+// example because its database is down, returns a *GuardError with an Err and the Step
+// [NextRetry] or [NextFixSetup].
+//
 // [WithAllowOnly] and [WithMaxRecipients] are the guards of this package. To check
 // what they check in your own guard, read [Prepared.Recipients].
 func WithGuard(guard Guard) Option {

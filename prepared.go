@@ -56,7 +56,8 @@ func (p *Prepared) Method() string { return p.encoded().operation.Method }
 // Path returns the path below the base URL.
 func (p *Prepared) Path() string { return p.encoded().operation.Path }
 
-// Body returns a copy of the body.
+// Body returns a copy of the body. Equal params have the same body in every minor version, as
+// long as encoding/json writes their values alike.
 func (p *Prepared) Body() []byte {
 	return bytes.Clone(p.encoded().body)
 }

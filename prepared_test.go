@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -453,4 +455,28 @@ func TestRecipientsOfDoAreAnErrorWhateverItsName(t *testing.T) {
 	for _, p := range asked {
 		assert.False(t, isReadable(p))
 	}
+}
+
+// A stored request is recognized by its body: by the digest of an outbox entry, and by the record of the command. So
+// -update does not write this file, unlike golden ones.
+func TestBodiesOfVersion1NeverChange(t *testing.T) {
+	at := time.Date(2099, time.May, 1, 7, 30, 0, 1, time.FixedZone("", 3600))
+	ada := messaging.CustomerParams{CustomerID: "7", Email: "ada@example.com", FirstName: "Ada <3",
+		Devices: []messaging.Device{{Type: "android", Token: "token"}}}
+	var bodies strings.Builder
+	for _, prepare := range []func() (*messaging.Prepared, error){
+		messaging.EmailBroadcastParams{SenderEmail: "news@acme.test", SenderName: "Acme", Email: "ada@example.com", Subject: "é",
+			Message: "<p>a & b</p>\n", MessageType: "news", Variables: map[string]any{"n": 1.5, "at": at, "a": []int{1}},
+			To: messaging.ToEach(messaging.ToCustomers(ada), messaging.ToSegments("vip")), Schedule: messaging.ScheduleAt(at)}.Prepare,
+		messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()}.Prepare,
+		messaging.EventTriggerParams{EventID: "5eed0000-0000-4000-8000-000000000001", Email: "ada@example.com", Customer: &ada,
+			Values: map[string]any{"order": "A-1", "n": 9007199254740993, "at": at, "ok": true, "none": nil}}.Prepare,
+	} {
+		p, err := prepare()
+		require.NoError(t, err)
+		fmt.Fprintf(&bodies, "%s\n", p.Body())
+	}
+	want, err := os.ReadFile("testdata/bodies_of_version_1.txt")
+	require.NoError(t, err)
+	assert.Equal(t, string(want), bodies.String())
 }

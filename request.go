@@ -172,11 +172,14 @@ func (c *core) askGuards(ctx context.Context, op *service.Operation, body []byte
 	for _, guard := range c.guards {
 		// A guard can change the Prepared that it is given, but not the request.
 		if err := guard(ctx, request.prepared()); err != nil {
-			step := NextFixRequest
-			if hasEnded(ctx, err) {
-				step = NextRetry
+			refused := &GuardError{Operation: op.Name, Err: err, Step: NextFixRequest}
+			if own, ok := err.(*GuardError); ok && own.Err != nil && (own.Step == NextRetry || own.Step == NextFixSetup) {
+				refused.Err, refused.Step = own.Err, own.Step
 			}
-			return &GuardError{Operation: op.Name, Err: err, Step: step}
+			if hasEnded(ctx, err) {
+				refused.Step = NextRetry
+			}
+			return refused
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func (a Audience) Equal(other Audience) bool {
 		slices.EqualFunc(a.recipients, other.recipients, recipient.equal)
 }
 
-var errNoParamsJSON = errors.New("messaging: a broadcast has no JSON form: store Operation() and Body() of what Prepare returns")
+var errNoParamsJSON = errors.New("messaging: the params of a send have no JSON form: store Operation() and Body() of what Prepare returns")
 
 // MarshalJSON returns an error, so that recipients are not lost. Store what Prepare returns.
 func (a Audience) MarshalJSON() ([]byte, error) { return nil, errNoParamsJSON }

@@ -207,15 +207,18 @@ func TestAudiencesAreEqualIfTheirRecipientsAre(t *testing.T) {
 	assert.True(t, messaging.ToCustomers(grace).Equal(empty), "a nil slice equals an empty one")
 }
 
-// Job arguments that are stored as JSON would otherwise lose their recipients without an error.
-func TestBroadcastsHaveNoJSONForm(t *testing.T) {
+// Job arguments that are stored as JSON would otherwise lose their recipients, or the types of their values, without
+// an error.
+func TestParamsOfSendsHaveNoJSONForm(t *testing.T) {
 	email, push, audience := messaging.EmailBroadcastParams{}, messaging.PushBroadcastParams{}, messaging.AllCustomers()
-	const text = "messaging: a broadcast has no JSON form: store Operation() and Body() of what Prepare returns"
-	for _, value := range []any{email, &email, push, &push, audience, &audience, map[string]any{"args": email}} {
+	trigger := messaging.EventTriggerParams{}
+	const text = "messaging: the params of a send have no JSON form: store Operation() and Body() of what Prepare returns"
+	for _, value := range []any{email, &email, push, &push, audience, &audience, trigger, &trigger,
+		map[string]any{"args": email}} {
 		_, err := json.Marshal(value)
 		assert.ErrorContains(t, err, text, "%T", value)
 	}
-	for _, value := range []any{&email, &push, &audience} {
+	for _, value := range []any{&email, &push, &trigger, &audience} {
 		assert.ErrorContains(t, json.Unmarshal([]byte(`{}`), value), text, "%T", value)
 	}
 }

@@ -27,7 +27,7 @@ func (e *Events) OrderShipped(ctx context.Context, who Recipient, v OrderShipped
 	return e.service.Trigger(ctx, e.OrderShippedParams(who, v), opts...)
 }
 
-// OrderShippedParams returns what [Events.OrderShipped] triggers, for an outbox or a queue.
+// OrderShippedParams returns what [Events.OrderShipped] triggers, to prepare and store.
 func (e *Events) OrderShippedParams(who Recipient, v OrderShipped) messaging.EventTriggerParams {
 	values := make(map[string]any, 6)
 	set(values, "order_id", v.OrderID)
@@ -69,7 +69,7 @@ func (e *Events) PaymentFailed(ctx context.Context, who Recipient, v PaymentFail
 	return e.service.Trigger(ctx, e.PaymentFailedParams(who, v), opts...)
 }
 
-// PaymentFailedParams returns what [Events.PaymentFailed] triggers, for an outbox or a queue.
+// PaymentFailedParams returns what [Events.PaymentFailed] triggers, to prepare and store.
 func (e *Events) PaymentFailedParams(who Recipient, v PaymentFailed) messaging.EventTriggerParams {
 	values := make(map[string]any, 3)
 	number(values, "amount", v.Amount)
@@ -101,7 +101,7 @@ func (e *Events) TrialEnded(ctx context.Context, who Recipient, v TrialEnded,
 	return e.service.Trigger(ctx, e.TrialEndedParams(who, v), opts...)
 }
 
-// TrialEndedParams returns what [Events.TrialEnded] triggers, for an outbox or a queue.
+// TrialEndedParams returns what [Events.TrialEnded] triggers, to prepare and store.
 func (e *Events) TrialEndedParams(who Recipient, _ TrialEnded) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.TrialEnded, values)

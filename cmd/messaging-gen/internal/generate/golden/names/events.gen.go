@@ -20,7 +20,7 @@ func (e *Events) N2ndReminder(ctx context.Context, who Recipient, v N2ndReminder
 	return e.service.Trigger(ctx, e.N2ndReminderParams(who, v), opts...)
 }
 
-// N2ndReminderParams returns what [Events.N2ndReminder] triggers, for an outbox or a queue.
+// N2ndReminderParams returns what [Events.N2ndReminder] triggers, to prepare and store.
 func (e *Events) N2ndReminderParams(who Recipient, _ N2ndReminder) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.N2ndReminder, values)
@@ -45,7 +45,7 @@ func (e *Events) BindEvent(ctx context.Context, who Recipient, v BindEvent,
 	return e.service.Trigger(ctx, e.BindEventParams(who, v), opts...)
 }
 
-// BindEventParams returns what [Events.BindEvent] triggers, for an outbox or a queue.
+// BindEventParams returns what [Events.BindEvent] triggers, to prepare and store.
 func (e *Events) BindEventParams(who Recipient, _ BindEvent) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.BindEvent, values)
@@ -70,7 +70,7 @@ func (e *Events) OrderShipped(ctx context.Context, who Recipient, v OrderShipped
 	return e.service.Trigger(ctx, e.OrderShippedParams(who, v), opts...)
 }
 
-// OrderShippedParams returns what [Events.OrderShipped] triggers, for an outbox or a queue.
+// OrderShippedParams returns what [Events.OrderShipped] triggers, to prepare and store.
 func (e *Events) OrderShippedParams(who Recipient, _ OrderShipped) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.OrderShipped, values)
@@ -95,7 +95,7 @@ func (e *Events) OrderShippedWithParams(ctx context.Context, who Recipient, v Or
 	return e.service.Trigger(ctx, e.OrderShippedWithParamsParams(who, v), opts...)
 }
 
-// OrderShippedWithParamsParams returns what [Events.OrderShippedWithParams] triggers, for an outbox or a queue.
+// OrderShippedWithParamsParams returns what [Events.OrderShippedWithParams] triggers, to prepare and store.
 func (e *Events) OrderShippedWithParamsParams(who Recipient, _ OrderShippedWithParams) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.OrderShippedWithParams, values)
@@ -120,7 +120,7 @@ func (e *Events) OrderInvisiblyShipped(ctx context.Context, who Recipient, v Ord
 	return e.service.Trigger(ctx, e.OrderInvisiblyShippedParams(who, v), opts...)
 }
 
-// OrderInvisiblyShippedParams returns what [Events.OrderInvisiblyShipped] triggers, for an outbox or a queue.
+// OrderInvisiblyShippedParams returns what [Events.OrderInvisiblyShipped] triggers, to prepare and store.
 func (e *Events) OrderInvisiblyShippedParams(who Recipient, _ OrderInvisiblyShipped) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.OrderInvisiblyShipped, values)
@@ -145,7 +145,7 @@ func (e *Events) Range(ctx context.Context, who Recipient, v Range,
 	return e.service.Trigger(ctx, e.RangeParams(who, v), opts...)
 }
 
-// RangeParams returns what [Events.Range] triggers, for an outbox or a queue.
+// RangeParams returns what [Events.Range] triggers, to prepare and store.
 func (e *Events) RangeParams(who Recipient, _ Range) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.Range, values)
@@ -171,7 +171,7 @@ func (e *Events) Service(ctx context.Context, who Recipient, v Service,
 	return e.service.Trigger(ctx, e.ServiceParams(who, v), opts...)
 }
 
-// ServiceParams returns what [Events.Service] triggers, for an outbox or a queue.
+// ServiceParams returns what [Events.Service] triggers, to prepare and store.
 func (e *Events) ServiceParams(who Recipient, v Service) messaging.EventTriggerParams {
 	values := make(map[string]any, 1)
 	number(values, "service", v.Service)
@@ -215,7 +215,7 @@ func (e *Events) Type(ctx context.Context, who Recipient, v Type,
 	return e.service.Trigger(ctx, e.TypeParams(who, v), opts...)
 }
 
-// TypeParams returns what [Events.Type] triggers, for an outbox or a queue.
+// TypeParams returns what [Events.Type] triggers, to prepare and store.
 func (e *Events) TypeParams(who Recipient, v Type) messaging.EventTriggerParams {
 	values := make(map[string]any, 15)
 	set(values, "%s {{.}}", v.S)
@@ -272,7 +272,7 @@ func (e *Events) Any(ctx context.Context, who Recipient, v Any,
 	return e.service.Trigger(ctx, e.AnyParams(who, v), opts...)
 }
 
-// AnyParams returns what [Events.Any] triggers, for an outbox or a queue.
+// AnyParams returns what [Events.Any] triggers, to prepare and store.
 func (e *Events) AnyParams(who Recipient, v Any) messaging.EventTriggerParams {
 	values := make(map[string]any, 1)
 	set(values, "any", v.Any)
@@ -300,7 +300,7 @@ func (e *Events) Context(ctx context.Context, who Recipient, v Context,
 	return e.service.Trigger(ctx, e.ContextParams(who, v), opts...)
 }
 
-// ContextParams returns what [Events.Context] triggers, for an outbox or a queue.
+// ContextParams returns what [Events.Context] triggers, to prepare and store.
 func (e *Events) ContextParams(who Recipient, _ Context) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.Context, values)
@@ -330,7 +330,7 @@ func (e *Events) Defs(ctx context.Context, who Recipient, v Defs,
 	return e.service.Trigger(ctx, e.DefsParams(who, v), opts...)
 }
 
-// DefsParams returns what [Events.Defs] triggers, for an outbox or a queue.
+// DefsParams returns what [Events.Defs] triggers, to prepare and store.
 func (e *Events) DefsParams(who Recipient, v Defs) messaging.EventTriggerParams {
 	values := make(map[string]any, 4)
 	number(values, "ctx", v.Ctx)
@@ -364,7 +364,7 @@ func (e *Events) Error(ctx context.Context, who Recipient, v Error,
 	return e.service.Trigger(ctx, e.ErrorParams(who, v), opts...)
 }
 
-// ErrorParams returns what [Events.Error] triggers, for an outbox or a queue.
+// ErrorParams returns what [Events.Error] triggers, to prepare and store.
 func (e *Events) ErrorParams(who Recipient, _ Error) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.Error, values)
@@ -389,7 +389,7 @@ func (e *Events) Lock(ctx context.Context, who Recipient, v Lock,
 	return e.service.Trigger(ctx, e.LockParams(who, v), opts...)
 }
 
-// LockParams returns what [Events.Lock] triggers, for an outbox or a queue.
+// LockParams returns what [Events.Lock] triggers, to prepare and store.
 func (e *Events) LockParams(who Recipient, _ Lock) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.Lock, values)
@@ -414,7 +414,7 @@ func (e *Events) Messaging(ctx context.Context, who Recipient, v Messaging,
 	return e.service.Trigger(ctx, e.MessagingParams(who, v), opts...)
 }
 
-// MessagingParams returns what [Events.Messaging] triggers, for an outbox or a queue.
+// MessagingParams returns what [Events.Messaging] triggers, to prepare and store.
 func (e *Events) MessagingParams(who Recipient, _ Messaging) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.Messaging, values)
@@ -439,7 +439,7 @@ func (e *Events) OrderShippedAgain(ctx context.Context, who Recipient, v OrderSh
 	return e.service.Trigger(ctx, e.OrderShippedAgainParams(who, v), opts...)
 }
 
-// OrderShippedAgainParams returns what [Events.OrderShippedAgain] triggers, for an outbox or a queue.
+// OrderShippedAgainParams returns what [Events.OrderShippedAgain] triggers, to prepare and store.
 func (e *Events) OrderShippedAgainParams(who Recipient, _ OrderShippedAgain) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.OrderShippedAgain, values)
@@ -464,7 +464,7 @@ func (e *Events) Scan(ctx context.Context, who Recipient, v Scan,
 	return e.service.Trigger(ctx, e.ScanParams(who, v), opts...)
 }
 
-// ScanParams returns what [Events.Scan] triggers, for an outbox or a queue.
+// ScanParams returns what [Events.Scan] triggers, to prepare and store.
 func (e *Events) ScanParams(who Recipient, _ Scan) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.Scan, values)
@@ -490,7 +490,7 @@ func (e *Events) String(ctx context.Context, who Recipient, v String,
 	return e.service.Trigger(ctx, e.StringParams(who, v), opts...)
 }
 
-// StringParams returns what [Events.String] triggers, for an outbox or a queue.
+// StringParams returns what [Events.String] triggers, to prepare and store.
 func (e *Events) StringParams(who Recipient, v String) messaging.EventTriggerParams {
 	values := make(map[string]any, 1)
 	optional(values, "string", v.String)
@@ -520,7 +520,7 @@ func (e *Events) Time(ctx context.Context, who Recipient, v Time,
 	return e.service.Trigger(ctx, e.TimeParams(who, v), opts...)
 }
 
-// TimeParams returns what [Events.Time] triggers, for an outbox or a queue.
+// TimeParams returns what [Events.Time] triggers, to prepare and store.
 func (e *Events) TimeParams(who Recipient, v Time) messaging.EventTriggerParams {
 	values := make(map[string]any, 1)
 	timestamp(values, "time", v.Time)
@@ -548,7 +548,7 @@ func (e *Events) LowerType(ctx context.Context, who Recipient, v LowerType,
 	return e.service.Trigger(ctx, e.LowerTypeParams(who, v), opts...)
 }
 
-// LowerTypeParams returns what [Events.LowerType] triggers, for an outbox or a queue.
+// LowerTypeParams returns what [Events.LowerType] triggers, to prepare and store.
 func (e *Events) LowerTypeParams(who Recipient, _ LowerType) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.LowerType, values)
@@ -573,7 +573,7 @@ func (e *Events) Unlock(ctx context.Context, who Recipient, v Unlock,
 	return e.service.Trigger(ctx, e.UnlockParams(who, v), opts...)
 }
 
-// UnlockParams returns what [Events.Unlock] triggers, for an outbox or a queue.
+// UnlockParams returns what [Events.Unlock] triggers, to prepare and store.
 func (e *Events) UnlockParams(who Recipient, _ Unlock) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.Unlock, values)
@@ -598,7 +598,7 @@ func (e *Events) N注文発送(ctx context.Context, who Recipient, v N注文発�
 	return e.service.Trigger(ctx, e.N注文発送Params(who, v), opts...)
 }
 
-// N注文発送Params returns what [Events.N注文発送] triggers, for an outbox or a queue.
+// N注文発送Params returns what [Events.N注文発送] triggers, to prepare and store.
 func (e *Events) N注文発送Params(who Recipient, _ N注文発送) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.N注文発送, values)

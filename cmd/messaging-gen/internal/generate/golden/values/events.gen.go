@@ -21,7 +21,7 @@ func (e *Events) EmptyText(ctx context.Context, who Recipient, v EmptyText,
 	return e.service.Trigger(ctx, e.EmptyTextParams(who, v), opts...)
 }
 
-// EmptyTextParams returns what [Events.EmptyText] triggers, for an outbox or a queue.
+// EmptyTextParams returns what [Events.EmptyText] triggers, to prepare and store.
 func (e *Events) EmptyTextParams(who Recipient, v EmptyText) messaging.EventTriggerParams {
 	values := make(map[string]any, 1)
 	values["note"] = v.Note
@@ -59,7 +59,7 @@ func (e *Events) Everything(ctx context.Context, who Recipient, v Everything,
 	return e.service.Trigger(ctx, e.EverythingParams(who, v), opts...)
 }
 
-// EverythingParams returns what [Events.Everything] triggers, for an outbox or a queue.
+// EverythingParams returns what [Events.Everything] triggers, to prepare and store.
 func (e *Events) EverythingParams(who Recipient, v Everything) messaging.EventTriggerParams {
 	values := make(map[string]any, 9)
 	timestamp(values, "at", v.At)
@@ -105,7 +105,7 @@ func (e *Events) Nothing(ctx context.Context, who Recipient, v Nothing,
 	return e.service.Trigger(ctx, e.NothingParams(who, v), opts...)
 }
 
-// NothingParams returns what [Events.Nothing] triggers, for an outbox or a queue.
+// NothingParams returns what [Events.Nothing] triggers, to prepare and store.
 func (e *Events) NothingParams(who Recipient, _ Nothing) messaging.EventTriggerParams {
 	values := make(map[string]any, 0)
 	return who.params(&e.defs.Nothing, values)
