@@ -49,7 +49,7 @@ func TestTheBreakerOpensAndNothingIsLostOrRejected(t *testing.T) {
 				return !fault.unclear || countsOf(t, o).Unclear > 0
 			})
 			counts := countsOf(t, o)
-			assert.Equal(t, map[string]string{triggerEvent: fault.reason}, counts.Breakers)
+			assert.Equal(t, map[string]outbox.Breaker{triggerEvent: {Reason: fault.reason}}, counts.Breakers)
 			assert.True(t, logs.has(fmt.Sprintf("reason=%q", fault.reason)))
 			assert.Zero(t, counts.Rejected)
 			assert.Positive(t, counts.OldestPending)

@@ -232,7 +232,7 @@ func TestResendSkipsAnEntryWhoseProcessMayBeAlive(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, quarantined)
 		n := resend(t, o, "swept", "reported", "quarantined", "unknown")
-		for i, why := range []outbox.Reason{outbox.ReasonMayBeAlive, "", outbox.ReasonMayBeAlive, outbox.ReasonUnknown} {
+		for i, why := range []outbox.Reason{outbox.ReasonMayBeAlive, "", outbox.ReasonMayBeAlive, outbox.ReasonAbsent} {
 			assert.Equal(t, why, n[i].Reason, n[i].Key)
 			assert.Equal(t, why == outbox.ReasonMayBeAlive, n[i].RetryAt.After(time.Now()), n[i].Key)
 		}
@@ -251,7 +251,7 @@ func TestAnAcceptanceIsRecordedAfterDismissAndNotAfterQuarantine(t *testing.T) {
 		decisions := dismiss(t, o, "dismissed", "unknown")
 		assert.Equal(t, []outbox.Decision{
 			{Key: "dismissed", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryUnknown},
-			{Key: "unknown", Reason: outbox.ReasonUnknown}}, decisions)
+			{Key: "unknown", Reason: outbox.ReasonAbsent}}, decisions)
 		other := db.claim(t, "quarantined")
 		n, err := o.Quarantine(t.Context())
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,45 +14,57 @@ import (
 
 // Decision is what Resend or Dismiss did with a key.
 type Decision struct {
-	Key string
+	Key string `json:"key"`
 	// Changed is true if the entry was changed.
-	Changed bool
+	Changed bool `json:"changed"`
 	// State is the state of the entry now, or "" if there is none.
-	State State
+	State State `json:"state"`
 	// Delivery is what is known of all sends of the entry; see [Entry].
-	Delivery messaging.Delivery
+	Delivery messaging.Delivery `json:"delivery"`
 	// Reason is why the entry was not changed.
-	Reason Reason
-	// RetryAt is when the same call can change the entry, for [ReasonMayBeAlive] and, at the
-	// latest, for [ReasonSending]: a send ends earlier if there is an outcome. Otherwise it is
+	Reason Reason `json:"reason,omitzero"`
+	// RetryAt is when the same call can change the entry, for [ReasonMayBeAlive]. For
+	// [ReasonSending], it is the latest such time; the send may end earlier. Otherwise it is
 	// the zero time. If the process that sends the entry was killed, the entry leaves
 	// [Sending] when the next Run or DeliverDue finds it.
-	RetryAt time.Time
+	RetryAt time.Time `json:"retry_at,omitzero"`
 }
 
-// Reason is why an entry was not changed. It is "" for an entry that was.
+// Reason is why an entry was not changed. It is "" for an entry that was. JSON has the word
+// alone.
 type Reason string
 
 // The reasons.
 const (
-	// ReasonUnknown means that no entry has the key.
-	ReasonUnknown Reason = "no entry has the key"
+	// ReasonAbsent means that no entry has the key.
+	ReasonAbsent Reason = "absent"
 	// ReasonWrongState means that entries in this state cannot be changed this way.
-	ReasonWrongState Reason = "wrong state"
+	ReasonWrongState Reason = "wrong_state"
 	// ReasonMayBeAlive means that the process that sent the entry may be alive and may still
 	// report the outcome.
-	ReasonMayBeAlive Reason = "the process that sent it may be alive"
+	ReasonMayBeAlive Reason = "may_be_alive"
 	// ReasonTooLate means that the NotAfter of the entry has passed, so it is never resent.
-	ReasonTooLate Reason = "its time is over"
+	ReasonTooLate Reason = "too_late"
 	// ReasonSending means that a process has claimed the entry and may be sending it.
-	ReasonSending Reason = "it is being sent"
+	ReasonSending Reason = "sending"
 )
+
+var reasonTexts = map[Reason]string{
+	ReasonAbsent:     "no entry has the key",
+	ReasonWrongState: "wrong state",
+	ReasonMayBeAlive: "the process that sent it may be alive",
+	ReasonTooLate:    "its time is over",
+	ReasonSending:    "it is being sent",
+}
+
+// String returns the reason in a few words.
+func (r Reason) String() string { return cmp.Or(reasonTexts[r], string(r)) }
 
 // Decided is what ResendAll or DismissAll did.
 type Decided struct {
 	Changed, Skipped int
-	// RetryAt is when all entries that were skipped because their process may be alive
-	// can be changed, or zero if there are none.
+	// RetryAt is when all entries that were skipped because they are being sent, or their process
+	// may be alive, can be changed, or zero if there are none.
 	RetryAt time.Time
 }
 
@@ -118,7 +131,7 @@ func (o *Outbox[Tx]) change(ctx context.Context, doing string, keys []string,
 			continue
 		}
 		if d.Key = key; !ok {
-			d.Reason = ReasonUnknown
+			d.Reason = ReasonAbsent
 		}
 		decided = append(decided, d)
 	}
@@ -130,7 +143,7 @@ func decisionOf(d ledger.Decision, resend bool) Decision {
 	switch {
 	case d.Changed:
 	case !d.Found:
-		return Decision{Key: d.Key, Reason: ReasonUnknown}
+		return Decision{Key: d.Key, Reason: ReasonAbsent}
 	case d.State == ledger.Sending:
 		decision.Reason, decision.RetryAt = ReasonSending, time.Now().Add(d.LeaseLeft)
 	case !resend || d.State != ledger.Unclear && d.State != ledger.Rejected:

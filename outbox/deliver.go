@@ -21,8 +21,8 @@ import (
 // ctx applies until an entry is claimed. From then on the entry is sent and its outcome
 // is recorded, which takes at most the send timeout if the database works. Entries that
 // are not claimed when ctx ends are listed in Later. After ctx has ended, Deliver returns
-// within the send timeout and 10 s. An error comes from the database or the limiter, or tells
-// that a request did not return. Delivered then contains what is known; call Deliver again.
+// within the send timeout and 10 s. An error comes from the database, the limiter or a context
+// that had ended before the call, or a request did not return. Delivered then contains what is known; call Deliver again.
 func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, error) {
 	if ctx.Err() != nil {
 		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))
@@ -188,7 +188,7 @@ func (c *call[Tx]) lookUp(ctx context.Context, keys []string, all *Delivered) er
 	for _, key := range keys {
 		switch e, ok := byKey[key]; {
 		case !ok:
-			all.Unknown = append(all.Unknown, key)
+			all.Absent = append(all.Absent, key)
 		case e.State == ledger.Pending && slices.Contains(paused, e.Operation):
 			all.Paused = append(all.Paused, key)
 		default:

@@ -44,7 +44,7 @@ func TestDeliverSaysWhatBecameOfEachKey(t *testing.T) {
 		db.claim(t, "claimed")
 		delivered := deliver(t, o, "accepted", "rejected", "lost", "claimed", "future", "unknown")
 		assert.Equal(t, outbox.Delivered{Accepted: 1, Rejected: 1, Unclear: 1, Busy: []string{"claimed"}, Later: []string{"future"},
-			Unknown: []string{"unknown"}, More: true, RetryAfter: 500 * time.Millisecond}, delivered)
+			Absent: []string{"unknown"}, More: true, RetryAfter: 500 * time.Millisecond}, delivered)
 		delivered = deliver(t, o, "future")
 		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(10*time.Minute))
 		fresh := db.new(t, service.client(t), outbox.Fast())
@@ -102,8 +102,8 @@ func TestListLeavesTheDatabaseFreeWhileTheLoopWorks(t *testing.T) {
 		assert.Equal(t, keys, listed(t, o, outbox.Filter{State: outbox.Pending}))
 		assert.Empty(t, listed(t, o, outbox.Filter{State: outbox.Rejected}))
 
-		assert.Equal(t, keys[2:4], listed(t, o, outbox.Filter{After: entryOf(t, o, keys[1]).ID, Limit: 2}))
-		for _, invalid := range []outbox.Filter{{State: "other"}, {Limit: -1}, {After: -1}} {
+		assert.Equal(t, keys[2:4], listed(t, o, outbox.Filter{AfterID: entryOf(t, o, keys[1]).ID, Limit: 2}))
+		for _, invalid := range []outbox.Filter{{State: "other"}, {Limit: -1}, {AfterID: -1}} {
 			for _, err := range o.List(t.Context(), invalid) {
 				require.ErrorContains(t, err, "outbox: list entries: ")
 			}

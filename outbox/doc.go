@@ -38,7 +38,7 @@
 //	dismissed  no *                 no
 //
 //	*   maybe, if it was ever unclear, or repeated after an unknown outcome
-//	**  at least once in that case
+//	**  at least once, if it was ever unclear or repeated
 //
 // The Delivery of an entry is unknown where the second column says maybe.
 //

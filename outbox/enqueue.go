@@ -27,15 +27,14 @@ type Item struct {
 	NotBefore time.Time
 	// NotAfter is the time after which the request is not sent, for example when it contains
 	// a one-time password. The zero time means no limit. A process that has claimed the entry
-	// looks at the time again right before the request goes out. Only a request that has begun
-	// by NotAfter can arrive later, by the time that it spends on the network. Run rejects an
-	// entry that is still pending within about 5 s after NotAfter, even if it is paused, and
-	// Resend does not send it again. NotAfter must be after NotBefore. If it is in the past,
+	// looks at the time again right before the request goes out. A request that has begun by
+	// NotAfter can still arrive a little later. If the entry is still pending at NotAfter, Run
+	// rejects it within about 5 s, even if it is paused, and Resend does not send it again. NotAfter must be after NotBefore. If it is in the past,
 	// the entry is added, and then rejected.
 	NotAfter time.Time
 	// Priority is the order in which Run and DeliverDue send requests that are due, of any
-	// operation. One request in eight goes to those with a lower priority, so that they never
-	// stand still. An entry that the service has denied counts as [Low] until it is resent.
+	// operation. About one request in eight, or fewer if requests are slow, goes to those with a
+	// lower priority, so that they never stand still. An entry that the service has denied counts as [Low] until it is resent.
 	Priority Priority
 	// Repeatable means that a second send of the request is better than none, as after
 	// [messaging.WithRepeatableSend]: for a password reset, never for a newsletter. After an
@@ -49,9 +48,10 @@ type Item struct {
 // without an error, the request survives a crash. After a database error the entry may or
 // may not exist, and it is safe to enqueue the request again.
 //
-// If the key already exists with the same request, Enqueue changes nothing and returns
-// the existing entry with Present set, in any state. NotBefore, NotAfter, Priority and
-// Repeatable are not compared; the first ones stay. If the key exists with a different request, the error is [ErrKeyConflict].
+// If the key already exists with the same request, which is the same operation and the same
+// bytes, Enqueue changes nothing and returns the existing entry with Present set, in any state.
+// NotBefore, NotAfter, Priority and Repeatable are not compared; the first ones stay. If the key
+// exists with a different request, the error is [ErrKeyConflict].
 //
 // The guards of the client see the request when it is sent, not when it is enqueued.
 func (o *Outbox[Tx]) Enqueue(ctx context.Context, item Item) (Entry, error) {

@@ -333,12 +333,12 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		without := db.new(t, service.client(t), outbox.Fast())
 		assert.Equal(t, []string{"order"}, deliver(t, without, "order").Later,
 			"an outbox without the Sealer does not reject what it cannot open")
-		assert.Equal(t, map[string]string{triggerEvent: "the request is sealed; set WithSealer"}, countsOf(t, without).Breakers)
+		assert.Equal(t, map[string]outbox.Breaker{triggerEvent: {Reason: "the request is sealed; set WithSealer"}}, countsOf(t, without).Breakers)
 
 		db.shift(t, -time.Hour, "not_before") // the wait after an attempt
 		broken := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{func() error { return errBroken }}))
 		assert.Equal(t, []string{"order"}, deliver(t, broken, "order").Later)
-		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, countsOf(t, broken).Breakers)
+		assert.Equal(t, map[string]outbox.Breaker{triggerEvent: {Reason: "open sealed request"}}, countsOf(t, broken).Breakers)
 
 		db.shift(t, -time.Hour, "not_before")
 		assert.Equal(t, outbox.Delivered{Accepted: 1}, deliver(t, o, "order"))

@@ -16,7 +16,7 @@ type State string
 
 // The states of an entry.
 const (
-	// Pending means that the request has not been carried out and will be sent.
+	// Pending means that the request waits to be sent.
 	Pending State = "pending"
 	// Sending means that a process has claimed the entry and may be sending its request.
 	Sending State = "sending"
@@ -25,8 +25,7 @@ const (
 	Accepted State = "accepted"
 	// Rejected means that the service or a guard of the client rejected the request, or
 	// that its NotAfter passed. The last send did not carry it out; its Delivery is unknown if
-	// an earlier one may have. It is sent again only after Resend, which leaves an entry whose
-	// NotAfter passed as it is.
+	// an earlier one may have. Only Resend sends it again, and not after its NotAfter.
 	Rejected State = "rejected"
 	// Unclear means that the request may have been carried out. It stays unclear until
 	// someone calls Resend or Dismiss.
@@ -48,35 +47,35 @@ func stateOf(s ledger.State) State {
 // Entry is a request in the outbox, without its body.
 type Entry struct {
 	// ID is larger for entries that were added later.
-	ID  int64
-	Key string
+	ID  int64  `json:"id"`
+	Key string `json:"key"`
 	// Operation is the operation of the request; see [messaging.Prepared.Operation].
-	Operation string
-	State     State
+	Operation string `json:"operation"`
+	State     State  `json:"state"`
 	// Attempts is how often a process has claimed the entry in order to send it.
-	Attempts int
+	Attempts int `json:"attempts"`
 	// Delivery is what is known of all sends of the entry. It is that of the last attempt, or
-	// DeliveryNotSent if there was none. It is DeliveryUnknown as long as an earlier attempt may
-	// have carried the request out: of an entry that is sending or unclear, and of one that left
-	// this state without an outcome, until it is accepted.
-	Delivery messaging.Delivery
+	// DeliveryNotSent if there was none. It is DeliveryUnknown while the entry is sending or
+	// unclear. If the entry leaves such a state without an outcome, it stays DeliveryUnknown until
+	// the entry is accepted.
+	Delivery messaging.Delivery `json:"delivery"`
 	// Error describes why the last attempt failed. It can quote the response of the
 	// service, and personal data with it.
-	Error      string
-	EnqueuedAt time.Time
-	// NotBefore is when the entry is due. At first that is the time given to Enqueue, or
-	// EnqueuedAt. An attempt that leaves the entry pending can move it.
-	NotBefore time.Time
+	Error      string    `json:"error,omitzero"`
+	EnqueuedAt time.Time `json:"enqueued_at"`
+	// DueAt is when the entry is due. At first that is the NotBefore of its item, or EnqueuedAt.
+	// An attempt that leaves the entry pending can move it.
+	DueAt time.Time `json:"due_at"`
 	// SettledAt is when the entry became accepted, rejected, unclear or dismissed. It is
 	// zero while the entry is pending or sending.
-	SettledAt time.Time
+	SettledAt time.Time `json:"settled_at,omitzero"`
 	// NotAfter is the time given to Enqueue, or zero.
-	NotAfter time.Time
-	Priority Priority
+	NotAfter time.Time `json:"not_after,omitzero"`
+	Priority Priority  `json:"priority"`
 	// Repeatable is that of the item which added the entry.
-	Repeatable bool
+	Repeatable bool `json:"repeatable"`
 	// Present is true if Enqueue found an existing entry.
-	Present bool
+	Present bool `json:"present"`
 }
 
 func entryOf(e ledger.Entry) Entry {
@@ -84,7 +83,7 @@ func entryOf(e ledger.Entry) Entry {
 		e.Delivery = messaging.DeliveryUnknown
 	}
 	return Entry{ID: e.ID, Key: e.Key, Operation: e.Operation, State: stateOf(e.State), Attempts: e.Attempts, Delivery: e.Delivery,
-		Error: e.Error, EnqueuedAt: e.EnqueuedAt, NotBefore: e.NotBefore, SettledAt: e.SettledAt, NotAfter: e.NotAfter,
+		Error: e.Error, EnqueuedAt: e.EnqueuedAt, DueAt: e.NotBefore, SettledAt: e.SettledAt, NotAfter: e.NotAfter,
 		Priority: priorityOf(e.Priority), Repeatable: e.Repeatable}
 }
 
@@ -109,8 +108,8 @@ type Filter struct {
 	// upper and lower case. Error has the status and the message of the service, such as
 	// "422 Unprocessable Entity: …", up to 1000 bytes.
 	ErrorContains string
-	// After selects the entries with a larger ID. It continues a list.
-	After int64
+	// AfterID selects the entries with a larger ID. It continues a list.
+	AfterID int64
 	// Limit is the largest number of entries; 0 means no limit.
 	Limit int
 }
@@ -119,8 +118,8 @@ type Filter struct {
 func (f Filter) ledgerFilter() (ledger.Filter, error) {
 	filter := ledger.Filter{State: -1, Operation: f.Operation, EnqueuedAfter: f.EnqueuedAfter, EnqueuedBefore: f.EnqueuedBefore,
 		ErrorContains: f.ErrorContains}
-	if f.Limit < 0 || f.After < 0 {
-		return filter, errors.New("the filter's After and Limit must not be negative")
+	if f.Limit < 0 || f.AfterID < 0 {
+		return filter, errors.New("the filter's AfterID and Limit must not be negative")
 	}
 	if storable(f.ErrorContains+f.Operation) != f.ErrorContains+f.Operation {
 		return filter, errors.New("the filter's Operation and ErrorContains must be valid UTF-8 without NUL, and at most 1000 bytes")
@@ -146,9 +145,15 @@ type Counts struct {
 	// Breakers contains why the breaker of an operation is open, by operation. Closed ones
 	// are left out. Each Outbox has its own breakers, so other processes can be in a different
 	// state.
-	Breakers map[string]string
+	Breakers map[string]Breaker
 	// Paused contains the operations that are paused; see [Outbox.Pause].
 	Paused []string
+}
+
+// Breaker is what is known of a breaker that is open.
+type Breaker struct {
+	// Reason is why the breaker is open, in a few words that can change.
+	Reason string `json:"reason"`
 }
 
 // Delivered reports the states of the entries that were given to Deliver, or that
@@ -165,8 +170,8 @@ type Delivered struct {
 	Paused []string
 	// Busy contains the keys of entries that another call or process has claimed.
 	Busy []string
-	// Unknown contains the keys that have no entry.
-	Unknown []string
+	// Absent contains the keys that have no entry.
+	Absent []string
 	// More is true if entries are left that a later call may send: those in Later and Busy,
 	// and after DeliverDue, all that are pending and not paused.
 	More bool

@@ -166,7 +166,7 @@ func TestInvalidKeysAreUnknown(t *testing.T) {
 		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "order-\uFFFD")
 		for _, key := range []string{"order-\xff", "a\x00b", ""} {
-			assert.Equal(t, outbox.Delivered{Unknown: []string{key}}, deliver(t, o, key))
+			assert.Equal(t, outbox.Delivered{Absent: []string{key}}, deliver(t, o, key))
 			assert.Zero(t, changed(resend(t, o, key)))
 			_, err := o.Get(t.Context(), key)
 			require.ErrorIs(t, err, outbox.ErrNoEntry)
@@ -186,7 +186,7 @@ func TestAProbeThatFindsNothingLeavesTheBreakerForTheNext(t *testing.T) {
 	db.claim(t, "order")
 	service.always(accept)
 	time.Sleep(50 * time.Millisecond) // until a probe is due
-	assert.Equal(t, outbox.Delivered{Busy: []string{"order"}, Unknown: []string{"unknown"}, More: true, RetryAfter: 500 * time.Millisecond},
+	assert.Equal(t, outbox.Delivered{Busy: []string{"order"}, Absent: []string{"unknown"}, More: true, RetryAfter: 500 * time.Millisecond},
 		deliver(t, o, "order", "unknown"))
 	enqueue(t, o, "other")
 	assert.Equal(t, outbox.Delivered{Accepted: 1}, deliver(t, o, "other"))

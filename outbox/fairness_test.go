@@ -118,7 +118,7 @@ func TestASealerThatIsDownMakesNoStorm(t *testing.T) {
 		began := time.Now()
 		stop := run(t, o)
 		time.Sleep(2 * time.Second)
-		assert.Equal(t, map[string]string{triggerEvent: "open sealed request"}, countsOf(t, o).Breakers)
+		assert.Equal(t, map[string]outbox.Breaker{triggerEvent: {Reason: "open sealed request"}}, countsOf(t, o).Breakers)
 		stop()
 		assert.LessOrEqual(t, int(opened.Load()), 10+int(time.Since(began)/(100*time.Millisecond)))
 	})
@@ -157,7 +157,7 @@ func TestEntriesThatCannotBeOpenedAreAskedOnceAndStopNoOthers(t *testing.T) {
 				for _, key := range bad {
 					entry := entryOf(t, o, key)
 					assert.LessOrEqual(t, entry.Attempts, most, key)
-					assert.Greater(t, entry.NotBefore.Sub(entry.EnqueuedAt), 15*time.Second, "the breaker does not shorten its wait")
+					assert.Greater(t, entry.DueAt.Sub(entry.EnqueuedAt), 15*time.Second, "the breaker does not shorten its wait")
 				}
 			})
 		})

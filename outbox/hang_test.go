@@ -54,7 +54,7 @@ func TestCountsSayThatNoRequestReturns(t *testing.T) {
 	delivered, err := o.Deliver(t.Context(), "hangs")
 	require.ErrorContains(t, err, "a request does not return")
 	assert.Equal(t, outbox.Delivered{Busy: []string{"hangs"}, More: true, RetryAfter: 500 * time.Millisecond}, delivered)
-	const reason = "requests that do not return are all that may be in flight"
-	assert.Equal(t, map[string]string{"create event": reason, "send email broadcast": reason, "send push broadcast": reason,
-		triggerEvent: reason}, countsOf(t, o).Breakers)
+	stuck := outbox.Breaker{Reason: "requests that do not return are all that may be in flight"}
+	assert.Equal(t, map[string]outbox.Breaker{"create event": stuck, "send email broadcast": stuck, "send push broadcast": stuck,
+		triggerEvent: stuck}, countsOf(t, o).Breakers)
 }

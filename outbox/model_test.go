@@ -197,7 +197,7 @@ func (m *model) deliver(key string) string {
 	var want outbox.Delivered
 	switch {
 	case !ok:
-		want.Unknown = []string{key}
+		want.Absent = []string{key}
 	case e.state == outbox.Accepted:
 		want.Accepted = 1
 	case e.state == outbox.Rejected:

@@ -18,9 +18,9 @@ type Option func(*config) error
 // Sealer encrypts the bodies of requests in the database. It must be safe for concurrent
 // use.
 type Sealer interface {
-	// Seal returns the encrypted form of the body of the entry with this key. Bind the key of
-	// the entry to it, as the associated data of an AEAD: else a sealed body that somebody
-	// copies into another row is sent twice.
+	// Seal returns the encrypted form of the body of the entry with this key. Authenticate the
+	// key of the entry too, for example as the associated data of an AEAD. Otherwise, a sealed
+	// body that is copied into another row is sent twice.
 	Seal(ctx context.Context, entryKey string, body []byte) ([]byte, error)
 	// Open returns the body that Seal encrypted for the entry with this key. While Open fails,
 	// entries stay pending.
@@ -58,7 +58,8 @@ func WithSendTimeout(limit time.Duration) Option {
 // WithKeepSettled sets how long accepted and dismissed entries are kept, 7 days by
 // default. An entry prevents a second send with its key for as long as it is kept. If
 // keep is 0 or negative, these entries are never deleted. Rejected and unclear entries
-// are always kept. Run, DeliverDue and Deliver delete old entries, once a minute.
+// are always kept. Run, DeliverDue and Deliver delete old entries, once a minute, so the
+// shortest time of all processes on the database counts.
 func WithKeepSettled(keep time.Duration) Option {
 	return func(c *config) error {
 		c.keepSettled = keep
@@ -79,7 +80,8 @@ func WithRateLimiter(limiter messaging.Limiter) Option {
 	}
 }
 
-// WithSealer encrypts the bodies in the database with sealer.
+// WithSealer encrypts the bodies in the database with sealer. A digest of each body stays
+// beside it, with which somebody who has the database can test a guess of the body.
 func WithSealer(sealer Sealer) Option {
 	return func(c *config) error {
 		if sealer == nil {
@@ -104,8 +106,8 @@ func WithLogger(logger *slog.Logger) Option {
 }
 
 // WithOnSettled calls settled when this Outbox has recorded that an entry is accepted,
-// rejected or unclear. It is not called for the entries of a process that has crashed, which
-// [Outbox.List] and [Outbox.Counts] show, nor if the process ends first.
+// rejected or unclear. It is not called for entries of a crashed process, or if this process
+// ends first. [Outbox.List] and [Outbox.Counts] show those.
 //
 // settled must be safe for concurrent use. An entry counts as claimed until settled has
 // returned, so settled should be quick, and it must not call Deliver.

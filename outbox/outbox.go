@@ -112,7 +112,7 @@ func (o *Outbox[Tx]) Get(ctx context.Context, key string) (Entry, error) {
 func (o *Outbox[Tx]) List(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		filter, err := f.ledgerFilter()
-		for after, left := f.After, f.Limit; err == nil; {
+		for after, left := f.AfterID, f.Limit; err == nil; {
 			size := keyBatch
 			if f.Limit > 0 {
 				size = min(left, keyBatch)
@@ -141,20 +141,22 @@ func (o *Outbox[Tx]) Counts(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return Counts{}, fmt.Errorf("outbox: count entries: %w", err)
 	}
-	n, reasons := c.ByState, o.breakers.Reasons()
+	n, open := c.ByState, make(map[string]Breaker)
+	for operation, reason := range o.breakers.Reasons() {
+		open[operation] = Breaker{reason}
+	}
 	if o.breakers.Stuck() {
-		reasons = make(map[string]string)
 		for _, operation := range operations {
-			reasons[operation] = "requests that do not return are all that may be in flight"
+			open[operation] = Breaker{"requests that do not return are all that may be in flight"}
 		}
 	}
 	return Counts{Pending: n[ledger.Pending], Sending: n[ledger.Sending], Accepted: n[ledger.Accepted], Rejected: n[ledger.Rejected],
-		Unclear: n[ledger.Unclear], Dismissed: n[ledger.Dismissed], OldestPending: c.OldestDue, Breakers: reasons,
+		Unclear: n[ledger.Unclear], Dismissed: n[ledger.Dismissed], OldestPending: c.OldestDue, Breakers: open,
 		Paused: c.Paused}, nil
 }
 
-// Prepared returns the request of an entry, which it will send or may have sent. The
-// request is erased when the entry is accepted or dismissed.
+// Prepared returns the stored request of an entry. The request is erased when the entry is
+// accepted or dismissed.
 func (o *Outbox[Tx]) Prepared(ctx context.Context, key string) (*messaging.Prepared, error) {
 	if keyProblem(key) != "" {
 		return nil, keyed("read", key, ErrNoEntry)

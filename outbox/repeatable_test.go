@@ -143,7 +143,7 @@ func TestARepeatableEntryBecomesUnclearAfterFiveUnknownOutcomes(t *testing.T) {
 				assert.Equal(t, ledger.Swept{Pending: 1}, swept)
 				entry := entryOf(t, o, "order")
 				assert.Equal(t, "the process that sent it did not report the outcome in time", entry.Error)
-				assert.WithinDuration(t, time.Now().Add(time.Hour), entry.NotBefore, 30*time.Minute)
+				assert.WithinDuration(t, time.Now().Add(time.Hour), entry.DueAt, 30*time.Minute)
 			},
 			func() {}, func() {}, func() {},
 		} {
@@ -202,7 +202,7 @@ func TestTheClaimOfARepeatableEntryIsFoundAfterTheSweep(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, n)
 		after := entryOf(t, o, "not begun")
-		after.NotBefore = before.NotBefore
+		after.DueAt = before.DueAt
 		assert.Equal(t, before, after)
 	})
 }
@@ -216,7 +216,7 @@ func TestABreakerDoesNotShortenTheWaitOfARepeatableEntry(t *testing.T) {
 		add(t, o, outbox.Item{Key: "poison", Repeatable: true})
 		deliver(t, o, "poison")
 		require.Len(t, countsOf(t, o).Breakers, 1, "the breaker is open")
-		assert.Greater(t, time.Until(entryOf(t, o, "poison").NotBefore), 20*time.Minute)
+		assert.Greater(t, time.Until(entryOf(t, o, "poison").DueAt), 20*time.Minute)
 		enqueue(t, o, "good")
 		run(t, o)
 		eventuallyIs(t, o, "good", outbox.Accepted)

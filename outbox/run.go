@@ -24,8 +24,8 @@ import (
 // their outcomes, and returns nil. That takes at most the send timeout and 10 s. Run
 // returns an error if it then left something behind: outcomes that the database did not
 // record, whose entries become unclear, or a function of an option that did not return.
-// It also returns an error if the store is closed, and if the database or the limiter has
-// failed ever since a time before ctx ended.
+// It also returns an error if the store is closed, or if the database or the limiter was
+// still failing when ctx ended.
 func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

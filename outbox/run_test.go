@@ -155,7 +155,7 @@ func TestRunSendsNotBefore(t *testing.T) {
 		o := db.new(t, service.client(t), outbox.Fast())
 		due := time.Now().Add(300 * time.Millisecond)
 		entry := add(t, o, outbox.Item{Key: "later", NotBefore: due})
-		assert.WithinDuration(t, due, entry.NotBefore, time.Millisecond)
+		assert.WithinDuration(t, due, entry.DueAt, time.Millisecond)
 		add(t, o, outbox.Item{Key: "much later", NotBefore: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)})
 		add(t, o, outbox.Item{Key: "long ago", NotBefore: time.Date(1815, 12, 10, 0, 0, 0, 0, time.UTC)})
 		run(t, o)

@@ -84,7 +84,7 @@ func cancel(ctx context.Context, db *sql.DB, o *outbox.Outbox[outbox.SQLTx], ord
 		log.Print("the reminder was unclear: an earlier send may have been carried out")
 	case d.Changed:
 		log.Print("the reminder will not be sent")
-	case d.Reason == outbox.ReasonUnknown:
+	case d.Reason == outbox.ReasonAbsent:
 		log.Print("no entry has this key: it was never enqueued, or deleted after WithKeepSettled")
 	case d.Reason == outbox.ReasonSending:
 		log.Print("too late: the reminder is being sent")
@@ -175,7 +175,7 @@ func TestTheSamplesOfThePagesRemindAndCancel(t *testing.T) {
 			require.NoError(t, tx.Commit())
 		}
 		remindOnce()
-		assert.WithinDuration(t, time.Now().AddDate(0, 0, 7), entryOf(t, s.o, "order-1-reminder").NotBefore, time.Hour)
+		assert.WithinDuration(t, time.Now().AddDate(0, 0, 7), entryOf(t, s.o, "order-1-reminder").DueAt, time.Hour)
 		for _, order := range []string{"1", "1", "2"} { // again, and one that has no reminder
 			require.NoError(t, cancel(t.Context(), s.db, s.o, order))
 		}

@@ -149,7 +149,7 @@ func TestDismissTxWithdrawsAnEntryInTheTransactionThatCancels(t *testing.T) {
 			}
 			assert.Equal(t, []outbox.Decision{
 				{Key: "withdrawn", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryNotSent},
-				{Key: "unknown", Reason: outbox.ReasonUnknown},
+				{Key: "unknown", Reason: outbox.ReasonAbsent},
 				{Key: "doubtful", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryUnknown},
 				{Key: "claimed", State: outbox.Sending, Delivery: messaging.DeliveryUnknown, Reason: outbox.ReasonSending},
 				{Key: "withdrawn", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryNotSent},

@@ -44,7 +44,7 @@ func sendAndDecide(t *testing.T, o *outbox.Outbox[outbox.SQLTx]) {
 	require.NoError(t, err)
 	later, err := o.Enqueue(t.Context(), outbox.Item{Key: "later", Prepared: request(t), NotBefore: start.Add(100 * 24 * time.Hour)})
 	require.NoError(t, err)
-	assert.WithinDuration(t, start.Add(100*24*time.Hour), later.NotBefore, time.Minute)
+	assert.WithinDuration(t, start.Add(100*24*time.Hour), later.DueAt, time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- o.Run(ctx) }()

@@ -12,8 +12,8 @@
 //	…
 //	_, err = outboxriver.EnqueueTx(ctx, jobs, o, tx, outbox.Item{Key: "order-4711-shipped", Prepared: prepared})
 //
-// Each job rings for the next ones, every 5 s, so that entries wait a few seconds at most if
-// they were resent, resumed or enqueued without a job. It is safe to call [outbox.Outbox.Run]
+// Each job schedules the next ones, 5 s apart, so an entry that was resent, resumed or enqueued
+// without a job waits a few seconds at most. Register one outbox for each schema of River. It is safe to call [outbox.Outbox.Run]
 // on the same database.
 package outboxriver
 
@@ -169,8 +169,8 @@ func ring(ctx context.Context, client *river.Client[pgx.Tx], tx pgx.Tx, entries 
 	for _, e := range entries {
 		switch {
 		case e.State != outbox.Pending:
-		case e.NotBefore.After(e.EnqueuedAt):
-			due = append(due, e.NotBefore)
+		case e.DueAt.After(e.EnqueuedAt):
+			due = append(due, e.DueAt)
 		default:
 			due = append(due, time.Time{}) // now, by the clock of the database
 		}

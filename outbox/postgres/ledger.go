@@ -48,8 +48,6 @@ func (l *base) open(ctx context.Context) error {
 		return errors.New("the tables are missing: call postgres.Migrate(ctx, db)")
 	case version < len(steps):
 		return errors.New("the tables are those of an earlier version: call postgres.Migrate(ctx, db)")
-	case version > len(steps):
-		return newerThanKnown(version)
 	}
 	return l.pool.query(ctx, `SELECT current_setting('default_transaction_isolation') <> 'read committed'`, nil, func(row ledger.Scan) error {
 		var isolated bool

@@ -201,11 +201,19 @@ func TestMigrateFromManyProcessesAtOnceAndAgainAndWithAShortStatementTimeout(t *
 	store, err = postgres.New(t.Context(), pool)
 	require.NoError(t, err)
 	assert.Equal(t, key, ledger.Open(store.Ledger()).DigestKey())
-	_, err = pool.Exec(t.Context(), `UPDATE outbox_meta SET version = 7`)
+	_, err = pool.Exec(t.Context(), `UPDATE outbox_meta SET version = 7; ALTER TABLE outbox_entry ADD COLUMN later text`)
+	require.NoError(t, err)
+	require.NoError(t, postgres.Migrate(t.Context(), pool), "programs of version 1 can use these tables")
+	store, err = postgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	_, err = ledger.Open(store.Ledger()).Insert(t.Context(), []ledger.NewEntry{entry("order")})
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `UPDATE outbox_meta SET compatible = 6`)
 	require.NoError(t, err)
 	_, err = postgres.New(t.Context(), pool)
-	require.ErrorContains(t, err, "schema version 7, but only 1 is supported")
-	require.ErrorContains(t, postgres.Migrate(t.Context(), pool), "schema version 7, but only 1 is supported")
+	const newer = "schema version 7 needs a program for version 6 or later, and this one is for 1"
+	require.ErrorContains(t, err, newer)
+	require.ErrorContains(t, postgres.Migrate(t.Context(), pool), newer)
 }
 
 func open(t *testing.T, source string) *sql.DB {

@@ -27,6 +27,7 @@ var steps = [][]string{{
 	`CREATE TABLE {meta} (
 		id         integer PRIMARY KEY CHECK (id = 1),
 		version    integer NOT NULL,
+		compatible integer NOT NULL,
 		digest_key bytea NOT NULL
 	)`,
 	`CREATE TABLE {pause} (operation text PRIMARY KEY)`,
@@ -65,6 +66,10 @@ var steps = [][]string{{
 	`CREATE INDEX outbox_entry_attention ON {entry} (state, id) WHERE state IN (3, 4)`,
 	`CREATE INDEX outbox_entry_dismissed ON {entry} (settled_at) WHERE state = 5`,
 }}
+
+// compatible is the oldest version whose programs can use the tables of these steps. Programs that
+// came before a step ran go on with it, unless it raises this.
+const compatible = 1
 
 // Migrate creates the tables outbox_entry, outbox_meta and outbox_pause if they are
 // missing, in the current schema of db, the first one of its search path. [New] and
@@ -106,7 +111,7 @@ func (l *base) migrate(ctx context.Context, q querier) error {
 	}
 	version, err := l.version(ctx, q)
 	if err != nil || version >= len(steps) {
-		return errors.Join(err, newerThanKnown(version))
+		return err
 	}
 	for _, step := range steps[version:] {
 		for _, statement := range step {
@@ -117,15 +122,8 @@ func (l *base) migrate(ctx context.Context, q querier) error {
 	}
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // which never fails
-	return l.run(ctx, q, `INSERT INTO {meta} VALUES (1, $1::integer, $2::bytea) ON CONFLICT (id) DO UPDATE SET version = $1::integer`,
-		[]any{len(steps), key}, nil)
-}
-
-func newerThanKnown(version int) error {
-	if version > len(steps) {
-		return fmt.Errorf("%w (schema version %d, but only %d is supported)", ledger.ErrNewerSchema, version, len(steps))
-	}
-	return nil
+	return l.run(ctx, q, `INSERT INTO {meta} VALUES (1, $1::integer, $2::integer, $3::bytea)
+		ON CONFLICT (id) DO UPDATE SET version = $1::integer, compatible = $2::integer`, []any{len(steps), compatible, key}, nil)
 }
 
 // findSchema finds the schema of the store. Statements name it, so the search path of a
@@ -150,7 +148,7 @@ func (l *base) findSchema(ctx context.Context, q querier) error {
 }
 
 // version returns the version of the tables and loads the key of the database. It returns 0
-// if there are no tables.
+// if there are no tables. It fails if this program is too old for them.
 func (l *base) version(ctx context.Context, q querier) (version int, err error) {
 	var exists bool
 	err = q.query(ctx, `SELECT to_regclass($1::text) IS NOT NULL`, []any{l.schema + ".outbox_meta"}, func(row ledger.Scan) error {
@@ -159,6 +157,12 @@ func (l *base) version(ctx context.Context, q querier) (version int, err error) 
 	if err != nil || !exists {
 		return 0, err
 	}
-	err = l.run(ctx, q, `SELECT version, digest_key FROM {meta}`, nil, func(row ledger.Scan) error { return row(&version, &l.key) })
+	var oldest int
+	err = l.run(ctx, q, `SELECT version, compatible, digest_key FROM {meta}`, nil, func(row ledger.Scan) error {
+		return row(&version, &oldest, &l.key)
+	})
+	if err == nil {
+		err = ledger.CheckSchema(version, oldest, len(steps))
+	}
 	return version, err
 }

@@ -41,6 +41,16 @@ var (
 	ErrNoTransaction = errors.New("not a transaction")
 )
 
+// CheckSchema fails if the tables, of one version and for programs of another one or later, are too
+// new for this program, which knows the versions up to known.
+func CheckSchema(version, compatible, known int) error {
+	if compatible <= known {
+		return nil
+	}
+	return fmt.Errorf("%w (schema version %d needs a program for version %d or later, and this one is for %d)",
+		ErrNewerSchema, version, compatible, known)
+}
+
 // Handle holds a ledger that only this module can open. A store hands it out, so that its
 // users do not see the methods of the ledger.
 type Handle[Tx any] struct{ ledger TxLedger[Tx] }
@@ -377,7 +387,8 @@ func IsUndone(err error) bool {
 	return false
 }
 
-// Digest identifies a request without revealing it.
+// Digest identifies a request without revealing it. Its first byte leaves room for others:
+// requests are erased, so what was stored cannot be computed anew.
 func Digest(key []byte, operation string, body []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	var size [8]byte
@@ -385,7 +396,7 @@ func Digest(key []byte, operation string, body []byte) []byte {
 	mac.Write(size[:])
 	mac.Write([]byte(operation))
 	mac.Write(body)
-	return mac.Sum(nil)
+	return mac.Sum([]byte{1})
 }
 
 // These are the error texts of entries that became unclear, or pending, without an outcome.
