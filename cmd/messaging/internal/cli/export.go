@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -71,6 +72,9 @@ func runExport[T any](c call, records export.Records[T], options export.Options)
 		progress.Set(p.Rows-p.Resumed, "")
 	})
 	progress.Stop()
+	if errors.Is(err, export.ErrReaderGone) {
+		return nil
+	}
 	if err != nil {
 		return byFlags(err, c.cmd.Flags())
 	}

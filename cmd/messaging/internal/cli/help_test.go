@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,8 +111,10 @@ func TestAFlagThatIsRequiredSaysSo(t *testing.T) {
 	walk(newRoot(&settings{}), func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			isExport := flag.Name == "to" && strings.HasPrefix(cmd.CommandPath(), "messaging export ")
-			if flag.Annotations[cobra.BashCompOneRequiredFlag] != nil || isExport {
-				assert.Contains(t, flag.Usage, "(required)", "%s --%s", cmd.CommandPath(), flag.Name)
+			isContent := strings.HasPrefix(cmd.CommandPath(), "messaging broadcast ") &&
+				slices.Contains([]string{"sender-email", "sender-name", "email", "subject", "message", "message-type"}, flag.Name)
+			if flag.Annotations[cobra.BashCompOneRequiredFlag] != nil || isExport || isContent {
+				assert.Regexp(t, `\(required( without --from-file)?\)$`, flag.Usage, "%s --%s", cmd.CommandPath(), flag.Name)
 			}
 		})
 	})

@@ -65,8 +65,8 @@ func TestCSVIsReadAsSpreadsheetsWriteItAndProblemsSayWhere(t *testing.T) {
 		"\xd0\xcf\x11\xe0\xa1": {"fatal: the file is a spreadsheet (.xls); save it as CSV"},
 		"\x1f\x8b\x08":         {"fatal: the file is compressed with gzip; unpack it"},
 		"a\xff\n":              {"fatal: line 1: header 1 of 1 is not UTF-8"},
-		"\"a\nb\n": {"fatal: line 2, column 3: a quoted value that begins at line 1 does not end properly; the rows after " +
-			"it cannot be told apart"},
+		"\"a\";\"b\"\n": {"fatal: line 1, column 3: a quoted value that begins at line 1 does not end properly; the rows after " +
+			"it cannot be told apart; pass --delimiter ';' or --delimiter tab if one of them separates the columns"},
 		"\ufeffa,b\n1,2\n\ufeffa,b": {`2: a="1"@2:1 b="2"@2:3`,
 			"bad: line 3, column 1 (a): begins with a byte order mark (U+FEFF), as where two files were put together"},
 		"a\n\n\n1":                               {`4: a="1"@4:1`},
