@@ -1,69 +1,58 @@
 package definitions
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
 // Has reports whether the list has an event with the name.
-func (l List) Has(name string) bool { return l.find(name) != nil }
-
-func (l List) find(name string) *Event {
-	i := slices.IndexFunc(l, func(e Event) bool { return e.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &l[i]
+func (l List) Has(name string) bool {
+	return slices.ContainsFunc(l, func(e Event) bool { return e.Name == name })
 }
 
-// Changes returns what would change in the meaning of l if it became other. Events mean the
-// same if their parameters have the same names and types and are required alike, as for
-// [messaging.EventsService.GetByName].
+// definition names an event or, if parameter is not "", a parameter of it.
+type definition struct{ event, parameter string }
+
+// meaning returns what the definitions mean, as [messaging.EventsService.GetByName] compares
+// them: for each parameter, its type and whether it is required.
+func (l List) meaning() map[definition]string {
+	meaning := make(map[definition]string)
+	for _, event := range l {
+		meaning[definition{event.Name, ""}] = ""
+		for _, p := range event.Parameters {
+			meaning[definition{event.Name, p.Name}] = map[bool]string{true: "required", false: "optional"}[p.Required] + " " + string(p.Type)
+		}
+	}
+	return meaning
+}
+
+// Changes returns what would change in the meaning of l if it became other.
 func (l List) Changes(other List) (changes []string) {
-	for _, before := range l {
-		if after := other.find(before.Name); after == nil {
-			changes = append(changes, fmt.Sprintf("event %q would be removed", before.Name))
-		} else {
-			changes = append(changes, before.changes(after)...)
+	before, after := l.meaning(), other.meaning()
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for _, d := range slices.SortedFunc(maps.Keys(all), func(a, b definition) int {
+		return cmp.Or(cmp.Compare(a.event, b.event), cmp.Compare(a.parameter, b.parameter))
+	}) {
+		what := fmt.Sprintf("event %q", d.event)
+		if d.parameter != "" {
+			if !l.Has(d.event) || !other.Has(d.event) {
+				continue // a line for the event is enough
+			}
+			what += fmt.Sprintf(": parameter %q", d.parameter)
 		}
-	}
-	for _, after := range other {
-		if !l.Has(after.Name) {
-			changes = append(changes, fmt.Sprintf("event %q would be added", after.Name))
-		}
-	}
-	return changes
-}
-
-func (e *Event) changes(other *Event) (changes []string) {
-	add := func(p Parameter, change string) {
-		changes = append(changes, fmt.Sprintf("event %q: parameter %q would %s", e.Name, p.Name, change))
-	}
-	for _, before := range e.Parameters {
-		after, ok := other.parameter(before.Name)
-		if !ok {
-			add(before, "be removed")
-			continue
-		}
-		if after.Type != before.Type {
-			add(before, fmt.Sprintf("become %q, not %q", after.Type, before.Type))
-		}
-		if after.Required != before.Required {
-			add(before, map[bool]string{true: "become required", false: "become optional"}[after.Required])
-		}
-	}
-	for _, after := range other.Parameters {
-		if _, ok := e.parameter(after.Name); !ok {
-			add(after, "be added")
+		was, isThere := before[d]
+		becomes, stays := after[d]
+		switch {
+		case !stays:
+			changes = append(changes, what+" would be removed")
+		case !isThere:
+			changes = append(changes, what+" would be added")
+		case was != becomes:
+			changes = append(changes, what+fmt.Sprintf(" would become %q, not %q", becomes, was))
 		}
 	}
 	return changes
-}
-
-func (e *Event) parameter(name string) (p Parameter, ok bool) {
-	i := slices.IndexFunc(e.Parameters, func(p Parameter) bool { return p.Name == name })
-	if i < 0 {
-		return Parameter{}, false
-	}
-	return e.Parameters[i], true
 }
