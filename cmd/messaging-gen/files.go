@@ -13,9 +13,11 @@ import (
 type file struct {
 	path    string
 	content []byte
-	isOurs  func(existing []byte) bool
-	foreign string      // why it is not replaced if what is there is not ours
-	mode    fs.FileMode // of what is there
+	// compare lists what is not current in a file with other content. A file that this program
+	// did not write is an error.
+	compare     func(path string, existing []byte) (differences []string, err error)
+	differences []string
+	mode        fs.FileMode // of what is there
 }
 
 // changes returns the files that differ. Git may have converted the ends of their lines.
@@ -23,6 +25,7 @@ func changes(list []file) (changed []file, err error) {
 	for _, f := range list {
 		info, err := os.Stat(f.path)
 		if errors.Is(err, fs.ErrNotExist) {
+			f.differences = []string{f.path}
 			changed = append(changed, f)
 			continue
 		}
@@ -40,8 +43,8 @@ func changes(list []file) (changed []file, err error) {
 		if bytes.Equal(existing, f.content) {
 			continue
 		}
-		if !f.isOurs(existing) {
-			return nil, codeError{usage, fmt.Errorf("%s is not replaced: %s", f.path, f.foreign)}
+		if f.differences, err = f.compare(f.path, existing); err != nil {
+			return nil, codeError{usage, fmt.Errorf("%s is not replaced: %w", f.path, err)}
 		}
 		f.mode = info.Mode().Perm()
 		changed = append(changed, f)

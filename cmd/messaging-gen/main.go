@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/messaging-go/messaging"
@@ -33,10 +34,12 @@ events.json defines: events.gen.go and support.gen.go.
 messaging-gen pull writes the definitions of the account at MESSAGING_BASE_URL to events.json,
 with the key in MESSAGING_API_KEY. Nothing is sent to the account.
 
-  messaging-gen pull [--to FILE] [--check]
+  messaging-gen pull [--to FILE] [--only-listed] [--check]
 
     --to FILE         the file to write (default: events.json)
-    --check           as above
+    --only-listed     only the events that the file has; the account can have others
+    --check           write nothing; if the file and the account differ, list how and exit
+                      with 10. Layout, order and descriptions do not count.
 
 A gen.json beside events.json names the required texts that may be empty, the events that pull
 leaves out, and other names in Go:
@@ -121,8 +124,9 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	var err error
 	if len(args) > 0 && args[0] == "pull" {
 		to := flags.String("to", "events.json", "")
+		onlyListed := flags.Bool("only-listed", false, "")
 		if err = parse(flags, args[1:]); err == nil {
-			list, err = pull(ctx, *to)
+			list, err = pull(ctx, *to, *onlyListed)
 		}
 	} else {
 		out := flags.String("out", ".", "")
@@ -143,10 +147,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	}
 	if *check {
-		for _, f := range list {
-			_, _ = fmt.Fprintln(stdout, f.path)
-		}
-		return codeError{drift, errors.New("not current; run the same command without --check")}
+		return report(list, stdout)
 	}
 	for _, f := range list {
 		if err := f.write(); err != nil {
@@ -155,6 +156,21 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		_, _ = fmt.Fprintln(stderr, "wrote "+f.path)
 	}
 	return nil
+}
+
+// report prints what is not current, which is an error.
+func report(list []file, stdout io.Writer) error {
+	var lines []string
+	for _, f := range list {
+		lines = append(lines, f.differences...)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(stdout, line)
+	}
+	return codeError{drift, errors.New("not current; run the same command without --check")}
 }
 
 // parse parses the flags. An empty one is often a variable that is not set.
@@ -188,10 +204,9 @@ func code(out, from, name string) ([]file, error) {
 	if err != nil {
 		return nil, codeError{invalid, err}
 	}
-	const foreign = "it was not written by messaging-gen; move it away, or choose another folder with --out"
 	return []file{
-		{filepath.Join(out, "support.gen.go"), support, generate.IsGenerated, foreign, 0},
-		{filepath.Join(out, "events.gen.go"), events, generate.IsGenerated, foreign, 0},
+		{path: filepath.Join(out, "support.gen.go"), content: support, compare: compareCode},
+		{path: filepath.Join(out, "events.gen.go"), content: events, compare: compareCode},
 	}, nil
 }
 
@@ -212,11 +227,27 @@ func choosePackage(name, folder string) (string, error) {
 	return name, nil
 }
 
+// compareCode returns the path of code that is not current.
+func compareCode(path string, existing []byte) (differences []string, err error) {
+	if !generate.IsGenerated(existing) {
+		return nil, errors.New("it was not written by messaging-gen; move it away, or choose another folder with --out")
+	}
+	return []string{path}, nil
+}
+
 // pull returns events.json with the definitions of the account.
-func pull(ctx context.Context, to string) ([]file, error) {
+func pull(ctx context.Context, to string, onlyListed bool) ([]file, error) {
 	config, err := generate.ReadConfig(to)
 	if err != nil {
 		return nil, codeError{invalid, err}
+	}
+	wanted := func(name string) bool { return !slices.Contains(config.Ignore, name) }
+	if onlyListed {
+		listed, err := definitions.Read(to)
+		if err != nil {
+			return nil, codeError{invalid, err}
+		}
+		wanted = func(name string) bool { return listed.Has(name) && !slices.Contains(config.Ignore, name) }
 	}
 	baseURL, apiKey := os.Getenv("MESSAGING_BASE_URL"), os.Getenv("MESSAGING_API_KEY")
 	if baseURL == "" || apiKey == "" {
@@ -226,17 +257,22 @@ func pull(ctx context.Context, to string) ([]file, error) {
 	if err != nil {
 		return nil, codeError{usage, fmt.Errorf("MESSAGING_BASE_URL and MESSAGING_API_KEY: %w", err)}
 	}
-	list, err := definitions.Pull(ctx, client, config.Ignore)
+	list, err := definitions.Pull(ctx, client, wanted)
 	if unusable, ok := errors.AsType[*definitions.AccountError](err); ok {
 		return nil, codeError{invalid, fmt.Errorf("%w\nto leave them out, %s", err, config.Ignoring(unusable.Events))}
 	}
 	if err != nil {
 		return nil, err
 	}
-	isOurs := func(existing []byte) bool {
-		_, err := definitions.Parse(to, existing)
-		return err == nil
+	compare := func(path string, existing []byte) (differences []string, err error) {
+		before, err := definitions.Parse(path, existing)
+		if err != nil {
+			return nil, errors.New("it does not hold definitions; move it away, or choose another file with --to")
+		}
+		for _, change := range before.Changes(list) {
+			differences = append(differences, path+": "+change)
+		}
+		return differences, nil
 	}
-	const foreign = "it does not hold definitions; move it away, or choose another file with --to"
-	return []file{{to, []byte(list.JSON()), isOurs, foreign, 0}}, nil
+	return []file{{path: to, content: []byte(list.JSON()), compare: compare}}, nil
 }

@@ -68,12 +68,45 @@ func TestDefinitionsOfTheAccountBecomeCode(t *testing.T) {
 	service.AddEvents(messaging.Event{Name: "order lost"})
 	before := content(t, "events/events.json")
 	const notCurrent = "messaging-gen: not current; run the same command without --check\n"
-	assert.Equal(t, result{10, "events/events.json\n", notCurrent}, gen(t, "pull", "--to", "events/events.json", "--check"))
+	assert.Equal(t, result{10, "events/events.json: event \"order lost\" would be added\n", notCurrent},
+		gen(t, "pull", "--to", "events/events.json", "--check"))
 	assert.Equal(t, before, content(t, "events/events.json"))
 	assert.Equal(t, 0, gen(t, "pull", "--to", "events/events.json").code)
 	require.NoError(t, os.Remove("events/support.gen.go"))
 	assert.Equal(t, result{10, "events/support.gen.go\nevents/events.gen.go\n", notCurrent}, gen(t, "--out", "events", "--check"))
 	assert.NoFileExists(t, "events/support.gen.go")
+}
+
+func TestDefinitionsAreComparedByWhatTheyMean(t *testing.T) {
+	service := inAnEmptyFolder(t)
+	parameters := []messaging.EventParameter{{Name: "number", Type: "text", Required: true}, {Name: "due_at", Type: "timestamp"}}
+	service.AddEvents(messaging.Event{Name: "invoice", Description: "An invoice.", Parameters: parameters},
+		messaging.Event{Name: "broken", Parameters: []messaging.EventParameter{{Name: "untyped"}}})
+	const invoice = `{"name": "invoice", "parameters": [
+		{"name": "due_at", "type": "Timestamp"}, {"required": true, "name": "number", "type": "text"}]}`
+	const shipped = `{"name": "Order shipped", "parameters": [{"name": "order_id", "type": "TEXT", "required": true}]}`
+	const added = "events.json: event \"Order shipped\" would be added\n"
+	const changed = `events.json: event "invoice": parameter "due_at" would be added
+events.json: event "invoice": parameter "number" would become "required text", not "optional numeric"
+events.json: event "invoice": parameter "paid" would be removed
+events.json: event "lost" would be removed
+`
+	for _, test := range []struct{ listed, all, onlyListed string }{
+		{invoice + "," + shipped, "", ""},
+		{`{"name": "invoice", "parameters": [{"name": "number", "type": "numeric"}, {"name": "paid", "type": "text"}]},
+			{"name": "lost", "parameters": []}`, added + changed, changed},
+		{invoice, added, ""},
+	} {
+		place(t, "events.json", `{"events": [`+test.listed+`]}`)
+		place(t, "gen.json", `{"ignore": ["broken"]}`)
+		assert.Equal(t, test.all, gen(t, "pull", "--check").stdout)
+		place(t, "gen.json", `{}`) // an event that is not listed need not be usable
+		r := gen(t, "pull", "--check", "--only-listed")
+		assert.Equal(t, test.onlyListed, r.stdout)
+		assert.Equal(t, map[bool]int{true: 0, false: drift}[test.onlyListed == ""], r.code, r.stderr)
+	}
+	require.Equal(t, 0, gen(t, "pull", "--only-listed").code)
+	assert.NotContains(t, content(t, "events.json"), "shipped")
 }
 
 func TestFolderNamesThePackage(t *testing.T) {
@@ -176,6 +209,8 @@ func TestFilesThatCannotBeReadOrWritten(t *testing.T) {
 		{[]string{"--from", "mine.go", "--package", "x"}, 3, "mine.go: line 1: invalid character 'p' looking for beginning of value"},
 		{[]string{"--from", "empty.json", "--package", "x"}, 3, "empty.json: there are no events to generate code for"},
 		{[]string{"--from", "events.json", "--package", "x", "--out", "mine.go"}, 1, "stat mine.go/support.gen.go: not a directory"},
+		{[]string{"pull", "--to", "missing.json", "--only-listed"}, 3, "open missing.json: no such file or directory; write it with: " +
+			"messaging-gen pull --to missing.json"},
 		{[]string{"pull", "--to", "folder.json"}, 1, "folder.json is not a regular file"},
 		{[]string{"pull", "--to", "mine.go/events.json"}, 3, "open mine.go/gen.json: not a directory"},
 		{[]string{"pull", "--to", string(bytes.Repeat([]byte("x"), 250))}, 1, "file name too long"},

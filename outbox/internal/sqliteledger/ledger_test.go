@@ -58,6 +58,20 @@ func TestAStatementIsParsedOnceAndNotWhileTheWriteLockIsHeld(t *testing.T) {
 	assert.Same(t, first, second)
 }
 
+func TestADatabaseWithCurrentTablesIsOpenedWhileAnotherConnectionWrites(t *testing.T) {
+	first, path := owned(t)
+	require.NoError(t, first.update(t.Context(), func(context.Context, *writer) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		db, err := sql.Open("sqlite", path)
+		require.NoError(t, err)
+		second, err := New(ctx, db)
+		require.NoError(t, err)
+		assert.Equal(t, first.DigestKey(), second.DigestKey())
+		return errors.Join(second.Close(), db.Close())
+	}))
+}
+
 func TestAConnectionIsOpenedAnewAfterAnErrorAndClosedWithTheLedger(t *testing.T) {
 	l, path := owned(t)
 	var first, second *sql.Conn

@@ -58,31 +58,31 @@ CREATE INDEX outbox_entry_unclear ON outbox_entry (id) WHERE state = 4;
 CREATE INDEX outbox_entry_dismissed ON outbox_entry (settled_at) WHERE state = 5;
 `}
 
-// migrate takes the steps that are missing, and loads the key of the database.
+// migrate takes the steps that are missing, and loads the key of the database. Current tables
+// are only read, so that opening an outbox does not wait until another process has written.
 func (l *Ledger) migrate(ctx context.Context) error {
+	version := 0
+	err := l.withConn(ctx, func(conn *sql.Conn) (err error) {
+		version, l.key, err = schema(ctx, conn)
+		return err
+	})
+	if err != nil || version == len(steps) {
+		return err
+	}
 	return l.update(ctx, func(ctx context.Context, conn *writer) error {
-		version, err := schemaVersion(ctx, conn.Conn)
-		switch {
-		case err != nil:
+		version, _, err := schema(ctx, conn.Conn) // another process may have been faster
+		if err != nil {
 			return err
-		case version > len(steps):
-			return fmt.Errorf("%w (schema version %d, but only %d is supported)", ledger.ErrNewerSchema, version, len(steps))
 		}
 		for _, step := range steps[version:] {
 			if _, err := conn.ExecContext(ctx, step); err != nil {
 				return err
 			}
 		}
-		if version < len(steps) {
-			key := make([]byte, 32)
-			_, _ = rand.Read(key) // which never fails
-			_, err := conn.ExecContext(ctx, `INSERT INTO outbox_meta (id, version, digest_key) VALUES (1, ?1, ?2)
-				ON CONFLICT DO UPDATE SET version = ?1`, len(steps), key)
-			if err != nil {
-				return err
-			}
-		}
-		return conn.QueryRowContext(ctx, `SELECT digest_key FROM outbox_meta`).Scan(&l.key)
+		key := make([]byte, 32)
+		_, _ = rand.Read(key) // which never fails
+		return conn.QueryRowContext(ctx, `INSERT INTO outbox_meta (id, version, digest_key) VALUES (1, ?1, ?2)
+			ON CONFLICT DO UPDATE SET version = ?1 RETURNING digest_key`, len(steps), key).Scan(&l.key)
 	})
 }
 
@@ -93,7 +93,7 @@ func (l *Ledger) checkMemory(ctx context.Context) error {
 	}
 	return l.withConn(ctx, func(*sql.Conn) error {
 		return l.withConn(ctx, func(second *sql.Conn) error {
-			if version, err := schemaVersion(ctx, second); version != 0 || err != nil { // the cache is shared
+			if version, _, err := schema(ctx, second); version != 0 || err != nil { // the cache is shared
 				return err
 			}
 			return errors.New("each connection would open its own in-memory database: use a file, or db.SetMaxOpenConns(1)")
@@ -101,16 +101,20 @@ func (l *Ledger) checkMemory(ctx context.Context) error {
 	})
 }
 
-// schemaVersion returns 0 if there are no tables.
-func schemaVersion(ctx context.Context, conn *sql.Conn) (version int, err error) {
+// schema returns the version of the tables and the key of the database, or 0 if there are no
+// tables.
+func schema(ctx context.Context, conn *sql.Conn) (version int, key []byte, err error) {
 	var exists bool
 	err = conn.QueryRowContext(ctx, `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = 'outbox_meta'`).Scan(&exists)
 	if err != nil || !exists {
-		return 0, err
+		return 0, nil, err
 	}
-	err = conn.QueryRowContext(ctx, `SELECT version FROM outbox_meta`).Scan(&version)
+	err = conn.QueryRowContext(ctx, `SELECT version, digest_key FROM outbox_meta`).Scan(&version, &key)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
+		return 0, nil, nil
 	}
-	return version, err
+	if err == nil && version > len(steps) {
+		err = fmt.Errorf("%w (schema version %d, but only %d is supported)", ledger.ErrNewerSchema, version, len(steps))
+	}
+	return version, key, err
 }

@@ -3,9 +3,23 @@ package definitions
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/messaging-go/messaging/cmd/messaging-gen/internal/strictjson"
 )
+
+// Read reads and parses an events.json.
+func Read(path string) (List, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w; write it with: messaging-gen pull --to %s", err, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
 
 // Parse parses the content of events.json, in any order and any layout. The text of the
 // error has a line for each problem, which begins with the name of the file.

@@ -19,9 +19,9 @@ type AccountError struct {
 // Error returns one line for each problem.
 func (e *AccountError) Error() string { return strings.Join(e.Problems, "\n") }
 
-// Pull returns the definitions of an account, without the events that are named in ignore.
-// If the account has definitions with problems, the error is an [*AccountError].
-func Pull(ctx context.Context, client *messaging.Client, ignore []string) (List, error) {
+// Pull returns the definitions of an account for the names that are wanted. If these have
+// problems, the error is an [*AccountError].
+func Pull(ctx context.Context, client *messaging.Client, wanted func(name string) bool) (List, error) {
 	account, err := messaging.Collect(client.Events.All(ctx, messaging.EventListParams{}))
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func Pull(ctx context.Context, client *messaging.Client, ignore []string) (List,
 	}
 	list, invalid := List{}, AccountError{}
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
-		if slices.Contains(ignore, name) {
+		if !wanted(name) {
 			continue
 		}
 		slices.Sort(ids[name])

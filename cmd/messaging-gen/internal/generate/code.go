@@ -4,11 +4,8 @@ package generate
 import (
 	"bytes"
 	_ "embed"
-	"errors"
 	"fmt"
 	"go/format"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -26,14 +23,7 @@ func IsGenerated(content []byte) bool { return bytes.HasPrefix(content, []byte(h
 // Package returns the two files of the package that the events in a file need: what depends
 // on them, and what is the same in every package. It also reads the gen.json beside the file.
 func Package(eventsJSON, name string) (events, support []byte, err error) {
-	data, err := os.ReadFile(eventsJSON)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%w; write it with: messaging-gen pull --to %s", err, eventsJSON)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	list, err := definitions.Parse(eventsJSON, data)
+	list, err := definitions.Read(eventsJSON)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -160,7 +160,7 @@ func (a *audience) describe(plan *confirm.Plan) {
 // addLeftOut lists the columns that are left out.
 func addLeftOut(plan *confirm.Plan, columns string) {
 	if columns != "" {
-		plan.Add("left out", "the columns "+words.Shortened(columns, excerpt))
+		plan.Add("left out", "the columns "+columns)
 	}
 }
 

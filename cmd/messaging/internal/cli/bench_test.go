@@ -45,18 +45,6 @@ func built(b *testing.B) string {
 	return program
 }
 
-// BenchmarkCommand measures whole processes, from their start to their end.
-func BenchmarkCommand(b *testing.B) {
-	program := built(b)
-	for _, flag := range []string{"--version", "--help"} {
-		b.Run(flag, func(b *testing.B) {
-			for b.Loop() {
-				measured(b, "", program, flag)
-			}
-		})
-	}
-}
-
 // hugeService is a service with an event and a million customers, which it makes up.
 func hugeService(b *testing.B) *httptest.Server {
 	const perPage = 100

@@ -32,13 +32,16 @@ func newBroadcastEmail(s *settings) *cobra.Command {
   messaging -p sandbox broadcast email --from-file email.json --all-customers --dry-run`)
 }
 
+// needed marks the flags that a broadcast cannot do without.
+const needed = " (required without --from-file)"
+
 func (c *emailContent) flags(f *pflag.FlagSet) {
-	f.StringVar(&c.SenderEmail, "sender-email", "", "`address` of the sender")
-	f.StringVar(&c.SenderName, "sender-name", "", "`name` of the sender")
-	f.StringVar(&c.Email, "email", "", "`address` that the service requires in addition to the audience; it counts as a recipient")
-	f.StringVar(&c.Subject, "subject", "", "subject")
-	f.StringVar(&c.Message, "message", "", "`content`, or @FILE")
-	f.StringVar(&c.MessageType, "message-type", "", "kind of the message, such as announcement; which there are is not documented")
+	f.StringVar(&c.SenderEmail, "sender-email", "", "`address` of the sender"+needed)
+	f.StringVar(&c.SenderName, "sender-name", "", "`name` of the sender"+needed)
+	f.StringVar(&c.Email, "email", "", "`address` that the service takes in addition to the audience; it counts as a recipient"+needed)
+	f.StringVar(&c.Subject, "subject", "", "subject"+needed)
+	f.StringVar(&c.Message, "message", "", "`content`, or @FILE"+needed)
+	f.StringVar(&c.MessageType, "message-type", "", "kind of the message, such as announcement; which there are is not documented"+needed)
 	f.StringVar(&c.TemplateID, "template-id", "", "`id` of a template")
 	f.StringVar(&c.EmailTemplateID, "email-template-id", "", "`id` of an email template")
 	f.StringVar(&c.variables, "variables", "", "variables of the template: a JSON `object`, or @FILE")
@@ -100,8 +103,8 @@ func newBroadcastPush(s *settings) *cobra.Command {
 }
 
 func (c *pushContent) flags(f *pflag.FlagSet) {
-	f.StringVar(&c.Subject, "subject", "", "subject")
-	f.StringVar(&c.Message, "message", "", "`content`, or @FILE")
+	f.StringVar(&c.Subject, "subject", "", "subject"+needed)
+	f.StringVar(&c.Message, "message", "", "`content`, or @FILE"+needed)
 	f.StringVar(&c.WhatsAppTemplateID, "whatsapp-template-id", "", "`id` of a WhatsApp template")
 }
 

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"runtime/debug"
+	"errors"
 	"strings"
 	"time"
 
@@ -13,13 +13,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
-
-// saveMemory makes garbage collections frequent while hashes of very many rows are held: each
-// when the memory has grown by a percentage. They are cheap, since hashes have no pointers to follow.
-func saveMemory(percent int) (restore func()) {
-	before := debug.SetGCPercent(percent)
-	return func() { debug.SetGCPercent(before) }
-}
 
 func newExportOf[T any](s *settings, records export.Records[T]) *cobra.Command {
 	options := export.Options{Checkpoint: time.Second, Note: s.note}
@@ -74,12 +67,14 @@ func runExport[T any](c call, records export.Records[T], options export.Options)
 		return err
 	}
 	options.Service = service.Identity()
-	defer saveMemory(80)()
 	progress := c.printer.NewProgress(0)
 	done, err := export.Run(c.ctx, service.Client, records, options, func(p export.Progress) {
 		progress.Set(p.Rows-p.Resumed, "")
 	})
 	progress.Stop()
+	if errors.Is(err, export.ErrReaderGone) {
+		return nil
+	}
 	if err != nil {
 		return byFlags(err, c.cmd.Flags())
 	}

@@ -94,7 +94,9 @@ func (f *whenFlags) describe(plan *confirm.Plan) {
 		return
 	}
 	plan.Add("when", f.time.UTC().Format(secondForm)+" UTC")
-	plan.Add("", f.time.Format(secondForm)+" "+f.timezone)
+	if f.timezone != "UTC" {
+		plan.Add("", f.time.Format(secondForm)+" "+f.timezone)
+	}
 	plan.Add("", f.time.Local().Format(secondForm+" -07:00")+" on this machine")
 	plan.Add("", noCancel)
 }

@@ -108,8 +108,8 @@ func Compare(wanted []messaging.EventCreateParams, account iter.Seq2[messaging.E
 }
 
 // differences returns why an event of an account cannot be triggered as wanted describes it.
-// As for [messaging.EventsService.Ensure], descriptions and additional optional parameters
-// do not matter.
+// As for [messaging.EventsService.Ensure], descriptions, additional optional parameters, and
+// parameters that identify the customer do not matter.
 func differences(wanted messaging.EventCreateParams, account messaging.Event) (list []string) {
 	named := func(name string, parameters []messaging.EventParameter) int {
 		return slices.IndexFunc(parameters, func(p messaging.EventParameter) bool { return p.Name == name })
@@ -127,7 +127,7 @@ func differences(wanted messaging.EventCreateParams, account messaging.Event) (l
 		}
 	}
 	for _, p := range account.Parameters {
-		if p.Required && named(p.Name, wanted.Parameters) < 0 {
+		if p.Required && p.Name != "email" && p.Name != "customer" && named(p.Name, wanted.Parameters) < 0 {
 			list = append(list, fmt.Sprintf("the account requires another parameter, %s", visible.Quote(p.Name)))
 		}
 	}

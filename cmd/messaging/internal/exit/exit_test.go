@@ -32,7 +32,8 @@ func TestCodesFollowTheOutcomeOfACall(t *testing.T) {
 		{messagingtest.Status(http.StatusConflict, "{}"), exit.Invalid, exit.Invalid},
 		{messagingtest.Status(http.StatusUnauthorized, `{"success":false}`), exit.Denied, exit.Denied},
 		{messagingtest.Status(http.StatusForbidden, `{"success":false}`), exit.Denied, exit.Denied},
-		{messagingtest.Status(http.StatusNotFound, `{"success":false}`), exit.NotDone, exit.NotDone},
+		{messagingtest.Status(http.StatusNotFound, `{"success":false}`), exit.NotDone, exit.NotDone}, // of a proxy, or a wrong base URL
+		{messagingtest.Status(http.StatusNotFound, "<html>"), exit.NotDone, exit.NotDone},
 		{messagingtest.Status(http.StatusUnprocessableEntity, `{"success":false}`), exit.Invalid, exit.Invalid},
 		{messagingtest.RateLimited(time.Hour), exit.RateLimited, exit.RateLimited},
 		{messagingtest.Status(http.StatusOK, `{"success":false}`), exit.Invalid, exit.Invalid},
@@ -49,20 +50,11 @@ func TestCodesFollowTheOutcomeOfACall(t *testing.T) {
 		_, err = messaging.Collect(client.Events.All(t.Context(), messaging.EventListParams{}))
 		assert.Equal(t, each.read, exit.CodeOf(err), "%v", err)
 		assert.NotEqual(t, "unknown", exit.ObjectOf(err).Delivery, "a read changes nothing: %v", err)
-	}
-}
-
-func TestNotFoundIsARecordAndNotAStatus(t *testing.T) {
-	server := messagingtest.NewServer(t)
-	client := server.Client()
-	get := func() error {
-		_, err := client.Customers.Get(t.Context(), "c-1")
-		return err
-	}
-	assert.Equal(t, exit.NotFound, exit.CodeOf(get()))
-	for _, body := range []string{"<html>", `{"success":false}`} {
-		server.Fail("", 1, messagingtest.Status(http.StatusNotFound, body))
-		assert.Equal(t, exit.NotDone, exit.CodeOf(get()), "a proxy, or a wrong base URL")
+		server.Fail("", 1, each.fault)
+		_, err = client.Customers.Get(t.Context(), "c-1")
+		assert.Equal(t, each.read, exit.CodeOf(err), "not found is a record, and not a status: %v", err)
+		_, err = client.Customers.Get(t.Context(), "c-1")
+		assert.Equal(t, exit.NotFound, exit.CodeOf(err), "%v", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -24,19 +25,16 @@ import (
 type job struct {
 	options  Options
 	to       io.Writer
-	part     *os.File          // to, unless it is stdout
-	resume   *os.File          // nil for a stream
-	what     string            // the first line of resume
-	size     int64             // of what was written
-	cursor   string            // where this run begins
-	seen     map[hash]struct{} // of the ids of the records
-	fresh    []byte            // those since the last checkpoint
+	part     *os.File // to, unless it is stdout
+	resume   *os.File // nil for a stream
+	what     string   // the first line of resume
+	size     int64    // of what was written
+	cursor   string   // where this run begins
+	seen     hashes   // of the ids of the records
+	fresh    []byte   // those since the last checkpoint
 	progress Progress
 	last     time.Time // of the last checkpoint
 }
-
-// hash is the beginning of the sha256 of an id. Among a million ids, the chance that two have the same is 1 in 37 million.
-type hash [8]byte
 
 // checkpoint is a line of the .resume file, after the first: it says what a later run must have in common. The first Bytes
 // bytes of the .part file are the rows before the page at Cursor. Seen are the hashes since the line before.
@@ -53,7 +51,7 @@ func openStream(o Options) (j *job, err error) {
 	if o.Resume {
 		return nil, usage("%s is no file that could be resumed", o.To)
 	}
-	j = &job{options: o, to: o.Stdout, seen: map[hash]struct{}{}, last: time.Now()}
+	j = &job{options: o, to: o.Stdout, last: time.Now()}
 	if o.Stdout == nil {
 		j.part, err = os.OpenFile(o.To, os.O_WRONLY, 0)
 		j.to = j.part
@@ -63,7 +61,7 @@ func openStream(o Options) (j *job, err error) {
 
 // openFiles creates the files of an export, or opens those of one that was stopped.
 func openFiles(records string, o Options) (j *job, err error) {
-	j = &job{options: o, seen: map[hash]struct{}{}, last: time.Now()}
+	j = &job{options: o, last: time.Now()}
 	if j.resume, err = os.OpenFile(o.resumePath(), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, err
 	}
@@ -87,8 +85,7 @@ func (j *job) begin(why string) error {
 	if why != "" {
 		j.options.Note("the unfinished export cannot be continued, and begins again: %s", why)
 	}
-	clear(j.seen)
-	j.cursor, j.size, j.fresh, j.progress = "", 0, nil, Progress{}
+	j.seen, j.cursor, j.size, j.fresh, j.progress = hashes{}, "", 0, nil, Progress{}
 	return errors.Join(cut(j.resume, 0), cut(j.part, 0), j.record(j.what))
 }
 
@@ -124,8 +121,8 @@ func (j *job) load() error {
 	valid := decoder.InputOffset()
 	for decoder.Decode(&next) == nil { // until the end, or a line that was cut off
 		last, valid = next, decoder.InputOffset()
-		for hashes := next.Seen; len(hashes) >= len(hash{}); hashes = hashes[len(hash{}):] {
-			j.seen[hash(hashes)] = struct{}{}
+		for fresh := next.Seen; len(fresh) >= len(hash{}); fresh = fresh[len(hash{}):] {
+			j.seen.add(hash(fresh))
 		}
 	}
 	j.cursor, j.size = last.Cursor, last.Bytes
@@ -154,8 +151,7 @@ func cut(file *os.File, size int64) error {
 // isNew reports whether no record with this id was exported, and remembers it.
 func (j *job) isNew(id string) bool {
 	sum := sha256.Sum256([]byte(id))
-	before := len(j.seen)
-	if j.seen[hash(sum[:])] = struct{}{}; len(j.seen) == before {
+	if !j.seen.add(hash(sum[:])) {
 		return false
 	}
 	j.fresh = append(j.fresh, sum[:len(hash{})]...)
@@ -164,10 +160,14 @@ func (j *job) isNew(id string) bool {
 
 func (j *job) write(lines []byte) error {
 	n, err := j.to.Write(lines)
-	if j.size += int64(n); err != nil {
-		return fmt.Errorf("cannot write %s: %w", j.options.To, err)
+	j.size += int64(n)
+	switch {
+	case err == nil:
+		return nil
+	case j.resume == nil && errors.Is(err, syscall.EPIPE):
+		return ErrReaderGone
 	}
-	return nil
+	return fmt.Errorf("cannot write %s: %w", j.options.To, err)
 }
 
 // checkpoint records that the rows before a page are written. The rows reach the disk
@@ -265,6 +265,9 @@ type Progress struct {
 }
 
 func usage(format string, args ...any) error { return exit.With(exit.Usage, format, args...) }
+
+// ErrReaderGone is returned by Run when the reader of a pipe has closed it, having seen enough.
+var ErrReaderGone = errors.New("the reader of the pipe is gone")
 
 // Run writes the records to a file, which appears only when it is complete. Until then, a
 // file with the suffix .part holds the rows, and a file with the suffix .resume says how far

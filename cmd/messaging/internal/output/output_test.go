@@ -57,16 +57,6 @@ func TestRowsHaveTheFormOfTheirReader(t *testing.T) {
 	assert.Equal(t, 2*tableRows+1, strings.Count(write(t, Flags{}, true, false, make([]row, 2*tableRows)...), "\n"), "it has one header")
 }
 
-func TestFieldsOfJSONAreThoseOfTheRows(t *testing.T) {
-	check := func(fields string, known []string) error {
-		return New(Flags{JSON: fields}, io.Discard, io.Discard).CheckFields(known)
-	}
-	assert.EqualError(t, check("name,nme", rowTable.Fields()), `--json: there is no field "nme"; the fields are name, n, tags`)
-	assert.ErrorContains(t, check("name", nil), "has no fields to choose")
-	assert.NoError(t, check("n,name", rowTable.Fields()))
-	assert.NoError(t, check(allFields, nil))
-}
-
 func TestColorsFollowTheEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		forced, none string

@@ -29,8 +29,11 @@ func (s *Source) csv(r io.Reader) (*Reader, error) {
 	if errors.Is(err, io.EOF) {
 		return nil, errEmpty
 	}
-	if err != nil {
-		return nil, quoteError(err)
+	if err = quoteError(err); err != nil {
+		if s.Delimiter == ',' {
+			err = fmt.Errorf("%w; pass --delimiter ';' or --delimiter tab if one of them separates the columns", err)
+		}
+		return nil, err
 	}
 	header := make([]Field, len(record)) // a column without a name is one of them
 	for i, name := range record {

@@ -65,8 +65,8 @@ func TestCSVIsReadAsSpreadsheetsWriteItAndProblemsSayWhere(t *testing.T) {
 		"\xd0\xcf\x11\xe0\xa1": {"fatal: the file is a spreadsheet (.xls); save it as CSV"},
 		"\x1f\x8b\x08":         {"fatal: the file is compressed with gzip; unpack it"},
 		"a\xff\n":              {"fatal: line 1: header 1 of 1 is not UTF-8"},
-		"\"a\nb\n": {"fatal: line 2, column 3: a quoted value that begins at line 1 does not end properly; the rows after " +
-			"it cannot be told apart"},
+		"\"a\";\"b\"\n": {"fatal: line 1, column 3: a quoted value that begins at line 1 does not end properly; the rows after " +
+			"it cannot be told apart; pass --delimiter ';' or --delimiter tab if one of them separates the columns"},
 		"\ufeffa,b\n1,2\n\ufeffa,b": {`2: a="1"@2:1 b="2"@2:3`,
 			"bad: line 3, column 1 (a): begins with a byte order mark (U+FEFF), as where two files were put together"},
 		"a\n\n\n1":                               {`4: a="1"@4:1`},
@@ -139,55 +139,5 @@ func TestAnArrayIsReadLikeJSONLines(t *testing.T) {
 		"[]\n{}":                                   {"fatal: line 2: there is more after the array"},
 	} {
 		assert.Equal(t, want, read(t, "a.json", text), "%q", text)
-	}
-}
-
-func TestColumnsAreRenamedOrLeftOutAndUnknownOnesAreNamedTogether(t *testing.T) {
-	const text = "mail,id,b=c,nr,x,y\na@b.test,1,2,3,4,5\n"
-	source := func() Source {
-		s := sourceOf("a.csv")
-		s.IsKnown = func(name string) bool { return name == "email" || name == "nr" }
-		s.Known, s.Key, s.Renamed = "email or nr", "id", map[string]string{"mail": "email"}
-		return s
-	}
-	fields := func(s Source, text string) (found []string, err error) {
-		reader, err := s.NewReader(strings.NewReader(text))
-		if err != nil {
-			return nil, err
-		}
-		for row, err := range reader.All() {
-			if err != nil {
-				return found, err
-			}
-			for _, f := range row.Fields {
-				found = append(found, f.Name+" "+f.Holds+" "+f.Text)
-			}
-		}
-		return found, nil
-	}
-	s := source()
-	_, err := fields(s, text)
-	assert.EqualError(t, err, `line 1: unknown: "b=c", "x" and "y"; a column holds email or nr. Pass --map "b=c=NAME" if it has another `+
-		`name, --map "b=c=" to leave it out, or --ignore-other-columns to leave out all that are unknown`)
-	want := []string{"mail email a@b.test", "id  1", "nr nr 3"}
-	for name, text := range map[string]string{"a.csv": text, "a.jsonl": `{"mail":"a@b.test","id":"1","b=c":2,"nr":"3","x":1,"y":2}`} {
-		s = source()
-		s.Name, s.Renamed["b=c"], s.Unused, s.IgnoreOther = name, "", []string{"y"}, true
-		found, err := fields(s, text)
-		require.NoError(t, err, name)
-		assert.ElementsMatch(t, want, found, name)
-	}
-	s = source()
-	s.Renamed["b=c"], s.Renamed["x"], s.Unused = "", "", []string{"y", "id", "nr"}
-	found, err := fields(s, text)
-	require.NoError(t, err)
-	assert.Equal(t, want, found, "the key and what is known stay")
-	for renamed, want := range map[string]string{"x=xx": `"x" (mapped to "xx")`, "x=nr": `line 1: "x" holds "nr", as "nr" does`,
-		"z=nr": `--map: the file has no column "z"`} {
-		s = source()
-		name, to, _ := strings.Cut(renamed, "=")
-		s.Renamed[name], s.Unused = to, []string{"b=c", "x", "y"}
-		_, err := fields(s, text)
-		assert.ErrorContains(t, err, want)
 	}
 }

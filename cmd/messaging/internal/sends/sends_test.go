@@ -142,19 +142,6 @@ func TestARepeatIsAllowedOnceAndKeepsTheOutcomeOfTheSendThatTheOperatorSaw(t *te
 	}
 }
 
-func TestAnOperatorCorrectsAnOperatorAndNotTheProcessThatSent(t *testing.T) {
-	r := newRecord(t)
-	lost := r.sent(news, messaging.DeliveryUnknown)
-	for _, delivery := range []messaging.Delivery{messaging.DeliveryNotSent, messaging.DeliveryAccepted} {
-		_, err := r.Settle(t.Context(), lost.ID, delivery, false)
-		require.NoError(t, err)
-	}
-	assert.True(t, r.isBlocked(news))
-	refused := r.sent(news.withBody("refused"), messaging.DeliveryRejected)
-	_, err := r.Settle(t.Context(), refused.ID, messaging.DeliveryAccepted, false)
-	assert.Equal(t, exit.Usage, exit.CodeOf(err), "%v", err)
-}
-
 func TestSettledSendsAreForgottenAfter30Days(t *testing.T) {
 	r := newRecord(t)
 	r.sent(news, messaging.DeliveryAccepted)

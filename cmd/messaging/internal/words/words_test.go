@@ -21,10 +21,3 @@ func TestWordsAreThoseOfPeople(t *testing.T) {
 	assert.Equal(t, "customers, events or messages", words.List([]string{"customers", "events", "messages"}, "or"))
 	assert.Equal(t, "–", words.Time(time.Time{}))
 }
-
-func TestNearestFindsAMisspelledName(t *testing.T) {
-	names := []string{"pause", "email", "apply", "x"}
-	for word, want := range map[string]string{"pasue": "pause", "Emial": "email", "aply": "apply", "campaign": "", "": "", "yz": ""} {
-		assert.Equal(t, want, words.Nearest(word, names), word)
-	}
-}

@@ -84,50 +84,33 @@ func TestBindReportsEverythingThatDiffers(t *testing.T) {
 	}
 }
 
-func TestBindTakesTheOldestOfEqualEvents(t *testing.T) {
-	at := time.Date(2020, time.May, 1, 9, 0, 0, 0, time.UTC)
-	definitions := names.Definitions()
-	for _, event := range names.Definitions() {
-		event.ID, event.CreatedAt = "of "+event.Name, at
-		slices.Reverse(event.Parameters)
-		definitions = append(definitions, event)
-	}
-	definitions = append(definitions, definitions[len(definitions)-1]) // in a list that shifts between two pages
-	service := messagingtest.NewServer(t)
-	service.AddEvents(definitions...)
-	for _, event := range names.Definitions() {
-		event.CreatedAt = at.Add(time.Second)
-		service.AddEvents(event)
-	}
-
-	events, err := names.Bind(t.Context(), service.Client())
-
-	require.NoError(t, err)
-	params := events.DefsParams(names.To("ann@example.com"), names.Defs{})
-	assert.Equal(t, "of defs", params.Definition.ID)
-}
-
 func find(events []messaging.Event, name string) *messaging.Event {
 	i := slices.IndexFunc(events, func(e messaging.Event) bool { return e.Name == name })
 	return &events[i]
 }
 
-func TestBindAcceptsWhatChangesNothing(t *testing.T) {
-	events := names.Definitions()
-	slices.Reverse(events)
-	for i := range events {
-		events[i].Description = "another"
-		events[i].Parameters = append(events[i].Parameters, messaging.EventParameter{Name: "zip", Type: "text"},
-			messaging.EventParameter{Name: "email", Type: "text", Required: true})
-		slices.Reverse(events[i].Parameters)
-	}
-	events = append(events, messaging.Event{ID: "1", Name: "of another program"}, messaging.Event{ID: "2", Name: "of another program"})
+func TestBindAcceptsWhatChangesNothingAndTakesTheOldestOfEqualEvents(t *testing.T) {
+	at := time.Date(2020, time.May, 1, 9, 0, 0, 0, time.UTC)
 	service := messagingtest.NewServer(t)
-	service.AddEvents(events...)
-	again := service.Events()[0] // in a list that shifts between two pages
-	service.AddEvents(again)
-	_, err := names.Bind(t.Context(), service.Client())
-	assert.NoError(t, err)
+	service.AddEvents(messaging.Event{ID: "1", Name: "of another program"}, messaging.Event{ID: "2", Name: "of another program"})
+	for age, id := range []string{"newest", "newer", "oldest"} {
+		for _, event := range names.Definitions() {
+			event.ID, event.CreatedAt, event.Description = id+" "+event.Name, at.AddDate(-age, 0, 0), "another"
+			event.Parameters = append(event.Parameters, messaging.EventParameter{Name: "zip", Type: "text"},
+				messaging.EventParameter{Name: "email", Type: "text", Required: true})
+			if id == "oldest" {
+				slices.Reverse(event.Parameters)
+			}
+			service.AddEvents(event)
+		}
+	}
+	service.AddEvents(service.Events()[0]) // in a list that shifts between two pages
+
+	events, err := names.Bind(t.Context(), service.Client())
+
+	require.NoError(t, err)
+	params := events.DefsParams(names.To("ann@example.com"), names.Defs{})
+	assert.Equal(t, "oldest defs", params.Definition.ID)
 }
 
 func TestBindReportsAListThatCannotBeRead(t *testing.T) {
