@@ -29,7 +29,7 @@ func TestEnqueueOfAPresentKeyReturnsTheEntry(t *testing.T) {
 		o := db.new(t, newService().client(t))
 		first := add(t, o, outbox.Item{Key: "order"})
 		assert.Equal(t, outbox.Entry{ID: first.ID, Key: "order", Operation: "trigger event", State: outbox.Pending,
-			Delivery: messaging.DeliveryNotSent, EnqueuedAt: first.EnqueuedAt, NotBefore: first.EnqueuedAt}, first)
+			Delivery: messaging.DeliveryNotSent, EnqueuedAt: first.EnqueuedAt, DueAt: first.EnqueuedAt}, first)
 		assert.WithinDuration(t, time.Now(), first.EnqueuedAt, time.Hour)
 
 		again := add(t, o, outbox.Item{Key: "order", NotBefore: time.Now().Add(time.Hour)})

@@ -61,7 +61,7 @@ type Entry struct {
 	Delivery messaging.Delivery `json:"delivery"`
 	// Error describes why the last attempt failed. It can quote the response of the
 	// service, and personal data with it.
-	Error      string    `json:"error,omitzero"`
+	Error      string    `json:"error"`
 	EnqueuedAt time.Time `json:"enqueued_at"`
 	// DueAt is when the entry is due. At first that is the NotBefore of its item, or EnqueuedAt.
 	// An attempt that leaves the entry pending can move it.
@@ -75,7 +75,7 @@ type Entry struct {
 	// Repeatable is that of the item which added the entry.
 	Repeatable bool `json:"repeatable"`
 	// Present is true if Enqueue found an existing entry.
-	Present bool `json:"present"`
+	Present bool `json:"present,omitzero"`
 }
 
 func entryOf(e ledger.Entry) Entry {

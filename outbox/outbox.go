@@ -141,14 +141,19 @@ func (o *Outbox[Tx]) Counts(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return Counts{}, fmt.Errorf("outbox: count entries: %w", err)
 	}
-	n, open := c.ByState, make(map[string]Breaker)
-	for operation, reason := range o.breakers.Reasons() {
-		open[operation] = Breaker{reason}
-	}
+	n, reasons := c.ByState, o.breakers.Reasons()
 	if o.breakers.Stuck() {
+		reasons = make(map[string]string)
 		for _, operation := range operations {
-			open[operation] = Breaker{"requests that do not return are all that may be in flight"}
+			reasons[operation] = "requests that do not return are all that may be in flight"
 		}
+	}
+	var open map[string]Breaker
+	if len(reasons) > 0 {
+		open = make(map[string]Breaker)
+	}
+	for operation, reason := range reasons {
+		open[operation] = Breaker{reason}
 	}
 	return Counts{Pending: n[ledger.Pending], Sending: n[ledger.Sending], Accepted: n[ledger.Accepted], Rejected: n[ledger.Rejected],
 		Unclear: n[ledger.Unclear], Dismissed: n[ledger.Dismissed], OldestPending: c.OldestDue, Breakers: open,

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
@@ -18,6 +17,7 @@ var steps = []string{`
 CREATE TABLE outbox_meta (
 	id         INTEGER PRIMARY KEY CHECK (id = 1),
 	version    INTEGER NOT NULL,
+	compatible INTEGER NOT NULL,
 	digest_key BLOB NOT NULL
 );
 CREATE TABLE outbox_pause (operation TEXT PRIMARY KEY);
@@ -58,6 +58,10 @@ CREATE INDEX outbox_entry_unclear ON outbox_entry (id) WHERE state = 4;
 CREATE INDEX outbox_entry_dismissed ON outbox_entry (settled_at) WHERE state = 5;
 `}
 
+// compatible is the oldest version whose programs can use the tables of these steps. Programs that
+// came before a step ran go on with it, unless it raises this.
+const compatible = 1
+
 // migrate takes the steps that are missing, and loads the key of the database. Current tables
 // are only read, so that opening an outbox does not wait until another process has written.
 func (l *Ledger) migrate(ctx context.Context) error {
@@ -66,7 +70,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		version, l.key, err = schema(ctx, conn)
 		return err
 	})
-	if err != nil || version == len(steps) {
+	if err != nil || version >= len(steps) {
 		return err
 	}
 	return l.update(ctx, func(ctx context.Context, conn *writer) error {
@@ -74,15 +78,16 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, step := range steps[version:] {
+		for _, step := range steps[min(version, len(steps)):] {
 			if _, err := conn.ExecContext(ctx, step); err != nil {
 				return err
 			}
 		}
 		key := make([]byte, 32)
 		_, _ = rand.Read(key) // which never fails
-		return conn.QueryRowContext(ctx, `INSERT INTO outbox_meta (id, version, digest_key) VALUES (1, ?1, ?2)
-			ON CONFLICT DO UPDATE SET version = ?1 RETURNING digest_key`, len(steps), key).Scan(&l.key)
+		return conn.QueryRowContext(ctx, `INSERT INTO outbox_meta (id, version, compatible, digest_key) VALUES (1, ?1, ?2, ?3)
+			ON CONFLICT DO UPDATE SET version = max(version, ?1), compatible = max(compatible, ?2) RETURNING digest_key`,
+			len(steps), compatible, key).Scan(&l.key)
 	})
 }
 
@@ -109,12 +114,13 @@ func schema(ctx context.Context, conn *sql.Conn) (version int, key []byte, err e
 	if err != nil || !exists {
 		return 0, nil, err
 	}
-	err = conn.QueryRowContext(ctx, `SELECT version, digest_key FROM outbox_meta`).Scan(&version, &key)
+	var oldest int
+	err = conn.QueryRowContext(ctx, `SELECT version, compatible, digest_key FROM outbox_meta`).Scan(&version, &oldest, &key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil, nil
 	}
-	if err == nil && version > len(steps) {
-		err = fmt.Errorf("%w (schema version %d, but only %d is supported)", ledger.ErrNewerSchema, version, len(steps))
+	if err == nil {
+		err = ledger.CheckSchema(version, oldest, len(steps))
 	}
 	return version, key, err
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -130,16 +129,7 @@ func newOutboxStatus(l *ledgerFlag) *cobra.Command {
 
 // entry is an entry as it is printed.
 type entry struct {
-	ID         int64              `json:"id"`
-	Key        string             `json:"key"`
-	Operation  string             `json:"operation"`
-	State      string             `json:"state"`
-	Attempts   int                `json:"attempts"`
-	Delivery   messaging.Delivery `json:"delivery"`
-	Error      string             `json:"error"`
-	EnqueuedAt time.Time          `json:"enqueued_at"`
-	NotBefore  time.Time          `json:"not_before,omitzero"`
-	SettledAt  time.Time          `json:"settled_at,omitzero"`
+	outbox.Entry
 
 	// Those of its request, which show alone reads.
 	Emails      []string        `json:"emails,omitzero"`
@@ -147,10 +137,7 @@ type entry struct {
 	Body        json.RawMessage `json:"body,omitempty"`
 }
 
-func entryOf(e outbox.Entry) entry {
-	return entry{ID: e.ID, Key: e.Key, Operation: e.Operation, State: string(e.State), Attempts: e.Attempts,
-		Delivery: e.Delivery, Error: e.Error, EnqueuedAt: e.EnqueuedAt, NotBefore: e.NotBefore, SettledAt: e.SettledAt}
-}
+var sampleEntry = outbox.Entry{EnqueuedAt: sampleTime, DueAt: sampleTime, SettledAt: sampleTime, NotAfter: sampleTime}
 
 func newOutboxList(l *ledgerFlag) *cobra.Command {
 	flags := filterFlags{states: allStates}
@@ -159,7 +146,7 @@ func newOutboxList(l *ledgerFlag) *cobra.Command {
 		example: `  messaging outbox list --ledger orders.db --state unclear
   messaging outbox list --ledger orders.db --state rejected --error-contains 422 --json=key,error`,
 		flags: flags.add,
-		table: output.Table{Sample: entry{EnqueuedAt: sampleTime, NotBefore: sampleTime, SettledAt: sampleTime},
+		table: output.Table{Sample: entry{Entry: sampleEntry},
 			Columns: []string{"id", "key", "state", "error"}}, // what says what to do next; JSON and show have the others
 		rows: l.inBox(func(c call, b *box, write func(any) error) error {
 			if err := flags.check(); err != nil {
@@ -167,7 +154,7 @@ func newOutboxList(l *ledgerFlag) *cobra.Command {
 			}
 			for e, err := range b.List(c.ctx, flags.filter) {
 				if err == nil {
-					err = write(entryOf(e))
+					err = write(entry{Entry: e})
 				}
 				if err != nil {
 					return err
@@ -186,9 +173,8 @@ or dismissed.`,
 		example: `  messaging outbox show --ledger orders.db A-1001
   messaging outbox show --ledger orders.db A-1001 --json | jq .body`,
 		args: cobra.ExactArgs(1), one: true,
-		table: output.Table{Sample: entry{EnqueuedAt: sampleTime, NotBefore: sampleTime, SettledAt: sampleTime,
-			Emails: []string{}, CustomerIDs: []string{}, Body: json.RawMessage("{}")}},
-		rows: l.inBox(showEntry),
+		table: output.Table{Sample: entry{sampleEntry, []string{}, []string{}, json.RawMessage("{}")}},
+		rows:  l.inBox(showEntry),
 	}.command(l.settings)
 }
 
@@ -197,8 +183,7 @@ func showEntry(c call, b *box, write func(any) error) error {
 	if err != nil {
 		return err
 	}
-	shown := entryOf(found)
-	shown.Emails, shown.CustomerIDs = []string{}, []string{} // not null
+	shown := entry{Entry: found, Emails: []string{}, CustomerIDs: []string{}} // not null
 	if found.State == outbox.Accepted || found.State == outbox.Dismissed {
 		c.printer.Note("the request of an entry that is %s is erased, so its recipients and its body cannot be shown", found.State)
 		return write(shown)

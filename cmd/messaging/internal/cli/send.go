@@ -45,7 +45,7 @@ type send struct {
 func (s *settings) printsOf(cmd *cobra.Command, flags *confirm.Flags, sample any) {
 	s.fields[cmd] = func() []string {
 		if flags.DryRun {
-			return output.FieldsOf(confirm.Action{At: "-"})
+			return output.FieldsOf(confirm.Action{Due: "-"})
 		}
 		return output.FieldsOf(sample)
 	}
@@ -99,7 +99,7 @@ func (send *send) action() (confirm.Action, error) {
 	action := confirm.NewAction(send.service, send.prepared[0].Operation(), bytes.Join(content, []byte("\n")), send.question, send.answer)
 	action.Recipients, action.Refused = send.recipients, refused
 	if !send.due.IsZero() {
-		action.At = send.due.UTC().Format(time.RFC3339)
+		action.Due = send.due.UTC().Format(time.RFC3339)
 	}
 	return action, nil
 }

@@ -87,7 +87,7 @@ type Action struct {
 	Profile    string `json:"profile"`
 	Host       string `json:"host"`
 	Recipients *int   `json:"recipients"` // nil if the number is not known
-	At         string `json:"at,omitempty"`
+	Due        string `json:"due,omitempty"`
 
 	// Question is what the operator is asked, such as "Send this email?".
 	Question string `json:"-"`

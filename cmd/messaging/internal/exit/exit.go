@@ -165,7 +165,7 @@ func isNotDone(err error) bool {
 // Object describes an error in JSON.
 type Object struct {
 	Message    string   `json:"message"`
-	Op         string   `json:"op,omitempty"`
+	Operation  string   `json:"operation,omitempty"`
 	ID         string   `json:"id,omitempty"` // of the send in the record
 	Kind       string   `json:"kind"`
 	Delivery   string   `json:"delivery,omitempty"`
@@ -208,15 +208,15 @@ func ObjectOf(err error) Object {
 	}
 	var fields []messaging.FieldProblem
 	if invalid, ok := errors.AsType[*messaging.ValidationError](err); ok {
-		o.Op, fields = invalid.Operation, invalid.Fields
+		o.Operation, fields = invalid.Operation, invalid.Fields
 	} else if refused, ok := errors.AsType[*messaging.GuardError](err); ok {
-		o.Op = refused.Operation
+		o.Operation = refused.Operation
 	} else if lost, ok := errors.AsType[*messaging.TransportError](err); ok {
-		o.Op = lost.Operation
+		o.Operation = lost.Operation
 	} else if unreadable, ok := errors.AsType[*messaging.DecodeError](err); ok {
-		o.Op, o.Status = unreadable.Operation, unreadable.StatusCode
+		o.Operation, o.Status = unreadable.Operation, unreadable.StatusCode
 	} else if response, ok := errors.AsType[*messaging.APIError](err); ok {
-		o.Op, o.Status, fields = response.Operation, response.StatusCode, response.Fields
+		o.Operation, o.Status, fields = response.Operation, response.StatusCode, response.Fields
 		if seconds := response.RetryAfter.Seconds(); seconds > 0 {
 			o.RetryAfter = &seconds
 		}

@@ -30,6 +30,9 @@ const (
 	keep   = 30 * 24 * time.Hour
 )
 
+// form is the version of the lines in the file. A program refuses those of a later one, because it would drop what it does not know.
+const form = 1
+
 // Shown is what an operator sees of a send.
 type Shown struct {
 	ID         string     `json:"id"`
@@ -49,6 +52,8 @@ type Shown struct {
 // Send is a send in the record.
 type Send struct {
 	Shown
+	// Version is that of the form of the line; see form.
+	Version int `json:"version"`
 	// Service tells the service from every other one, and Account is the fingerprint of the key; see profile.Service.
 	Service string `json:"service"`
 	Account string `json:"account"`
@@ -133,7 +138,7 @@ func (r *Record) blocking(list []Send, send Send) (last *Send) {
 // Begin writes down that a send begins, and returns it with its id. Nothing may be sent before. It fails with the refusal
 // of another send than the one with the id of again that blocks it, and marks that one as repeated.
 func (r *Record) Begin(ctx context.Context, send Send, again string) (Send, error) {
-	send.ID, send.At = rand.Text()[:10], r.now().UTC() // unique enough for the file
+	send.ID, send.At, send.Version = rand.Text()[:10], r.now().UTC(), form // the id is unique enough for the file
 	err := r.update(ctx, func(list []Send) ([]Send, error) {
 		if earlier := r.blocking(list, send); earlier != nil && earlier.ID != again {
 			return nil, earlier.Refusal()
@@ -249,6 +254,9 @@ func (r *Record) read() (list []Send, err error) {
 		var send Send
 		if err := json.Unmarshal(text, &send); err != nil || send.ID == "" || send.Operation == "" {
 			return nil, fmt.Errorf("%s: line %d is broken; look at it, and move the file away", r.path, number)
+		}
+		if send.Version > form {
+			return nil, fmt.Errorf("%s: line %d was written by a newer messaging; use that one", r.path, number)
 		}
 		if i, known := positions[send.ID]; known {
 			list[i] = send

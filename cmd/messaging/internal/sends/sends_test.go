@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,11 +175,13 @@ func TestOnlyALastLineWithoutAnEndIsCutOff(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, list, 2)
 
-	for _, broken := range []string{"{\"id\":\"torn\n", "null\n", "{}\n", "\n", "\x00\x00\n"} {
+	newer := strings.Replace(string(content), `"version":1`, `"version":2`, 1)
+	for broken, want := range map[string]string{"{\"id\":\"torn\n": "is broken", "null\n": "is broken", "{}\n": "is broken", "\n": "is broken",
+		"\x00\x00\n": "is broken", newer: "was written by a newer messaging; use that one"} {
 		write(broken + string(content))
 		_, err := r.Blocking(news)
 		assert.Equal(t, exit.NotDone, exit.CodeOf(err), broken)
-		assert.ErrorContains(t, err, "line 1 is broken")
+		assert.ErrorContains(t, err, "line 1 "+want)
 		_, err = r.Begin(t.Context(), other, "")
 		assert.Equal(t, exit.NotDone, exit.CodeOf(err), broken)
 	}
