@@ -939,6 +939,7 @@ func TestDecodeReportsRejectedForATriggerWithDataFalse(t *testing.T) {
 			assert.Equal(t, "unknown event", refusal.Message)
 		})
 	}
+	require.NoError(t, everyKindOfSend["an own request"](t, answering(t, `{"success":true,"data":false}`)), "no trigger")
 }
 
 func TestDecodeAcceptsAnyMessage(t *testing.T) {
