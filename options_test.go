@@ -211,6 +211,7 @@ func TestOptionsRefuseInvalidArguments(t *testing.T) {
 		{"a limiter that is a nil function", messaging.WithRateLimiter(limiterFunc(nil)),
 			"WithRateLimiter must be given a rate limiter, not nil"},
 		{"no guard", messaging.WithGuard(nil), "WithGuard must be given a guard, not nil"},
+		{"a limit of no recipients", messaging.WithMaxRecipients(0), "WithMaxRecipients must be given a positive number"},
 		{"hooks without a function", messaging.WithHooks(messaging.Hooks{}), "WithHooks must be given hooks with at least one function"},
 		{"no key source", messaging.WithKeySource(nil), "WithKeySource must be given a key source, not nil"},
 		{"a key source beside a key", messaging.WithKeySource(func(context.Context) (string, error) { return canary, nil }),
