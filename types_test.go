@@ -222,7 +222,8 @@ func TestASegmentWithABlankAtItsEndIsAlwaysInvalid(t *testing.T) {
 	const problem = " must not begin or end with white space, which the service may remove"
 	to := messaging.ToEach(messaging.ToCustomers(messaging.CustomerParams{CustomerID: "7"}), messaging.ToSegments("vip", " new",
 		"a b", "\tx\n"))
-	requireAlwaysInvalid(t, ofEachBroadcast("a blank at an end", to, nil, "recipients.1.segments.1"+problem, "recipients.1.segments.3"+problem))
+	requireAlwaysInvalid(t, ofEachBroadcast("blanks around it", to, nil,
+		"recipients.1.segments.1"+problem, "recipients.1.segments.3"+problem))
 }
 
 func TestAnAddressWithABlankAtItsEndIsNamedAsThat(t *testing.T) {
