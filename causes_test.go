@@ -314,6 +314,8 @@ func causesOfTheWait() []cause {
 		after("connection refused after EOF", lost, scripted.Breaks(io.EOF), scripted.NeverConnects(scripted.ErrRefused)),
 		after("429 after EOF", lost, scripted.Breaks(io.EOF), scripted.Responds(429, serviceJSON)),
 		after("422 after connection refused", nil, scripted.NeverConnects(scripted.ErrRefused), scripted.Responds(422, serviceJSON)),
+		after("connection refused after 429", nil, scripted.Responds(429, serviceJSON), scripted.NeverConnects(scripted.ErrRefused)),
+		after("EOF after 429", nil, scripted.Responds(429, serviceJSON), scripted.Breaks(io.EOF)),
 		after("EOF after connection refused", nil, scripted.NeverConnects(scripted.ErrRefused), scripted.Breaks(io.EOF)),
 	}
 }

@@ -463,32 +463,21 @@ func TestPagesYieldNoPageWithAnError(t *testing.T) {
 }
 
 func TestCollectReturnsTheItemsBeforeAnError(t *testing.T) {
-	failure := assert.AnError
-	for _, row := range []struct {
-		name  string
-		items []string
-		err   error
-		want  []string
-	}{
-		{name: "nothing at all"},
-		{name: "items alone", items: []string{"a", "b"}, want: []string{"a", "b"}},
-		{name: "an error alone", err: failure},
-		{name: "items, then an error", items: []string{"a", "b"}, err: failure, want: []string{"a", "b"}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
+	for _, failure := range []error{nil, assert.AnError} {
+		for _, items := range [][]string{nil, {"a", "b"}} {
 			got, err := messaging.Collect(func(yield func(string, error) bool) {
-				for _, item := range row.items {
+				for _, item := range items {
 					if !yield(item, nil) {
 						return
 					}
 				}
-				if row.err != nil {
-					yield("the item beside an error is not one", row.err)
+				if failure != nil {
+					yield("the item beside an error is not one", failure)
 				}
 			})
-			assert.Equal(t, row.err, err)
-			assert.Equal(t, row.want, got)
-		})
+			assert.Equal(t, failure, err)
+			assert.Equal(t, items, got)
+		}
 	}
 }
 

@@ -159,7 +159,8 @@ func (c hcloudClient) walk(ctx context.Context, perPage int) (rows int, err erro
 }
 
 func (c hcloudClient) call(ctx context.Context) error {
-	_, _, err := c.SSHKey.Create(ctx, hcloud.SSHKeyCreateOpts{Name: "orders", PublicKey: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Zt orders@example.com"})
+	_, _, err := c.SSHKey.Create(ctx, hcloud.SSHKeyCreateOpts{Name: "orders",
+		PublicKey: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Zt orders@example.com"})
 	return err
 }
 

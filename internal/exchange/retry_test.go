@@ -291,6 +291,14 @@ func TestRetryIsNotAwaitedBeyondTheDeadline(t *testing.T) {
 			assert.Zero(t, time.Since(start))
 		})
 	}
+	scripted.RunInBubble(t, "a wait that ends before the deadline is awaited", func(t *testing.T) {
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, scripted.Failure)},
+			messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: patience - 1, MaxWait: patience - 1}))
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		require.ErrorIs(t, scripted.ReadCustomers(ctx, client), messaging.ErrServer)
+		assert.Equal(t, []time.Duration{patience - 1}, transport.Waits())
+	})
 }
 
 // calls are a read, a send and a repeatable send.

@@ -2,7 +2,6 @@ package hostile_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -87,7 +85,6 @@ func hostileConnections() []hostileRow {
 			afterActing(yes).over(responseBesideError).read(lost, 3, 3).send(lost, 1, 1).check(errorIs(errTransport)),
 			afterActing(yes).over(neitherResponseNorError).read(lost, 0, 0).send(unsent, 0, 0),
 		)},
-		{"a thousand calls in parallel", custom(testAThousandCalls)},
 		{"an end to everything while calls run", join(
 			custom(testAllCallsEnd(func(cancel context.CancelFunc, _ *faultserver.Server) { cancel() })),
 			custom(testAllCallsEnd(func(_ context.CancelFunc, server *faultserver.Server) { server.Stop() })),
@@ -273,43 +270,6 @@ func (b *closingBody) Close() error {
 
 func neitherResponseNorError(*testing.T, *faultserver.Server) http.RoundTripper {
 	return scripted.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })
-}
-
-// echo responds with the target of the request.
-func echo(r faultserver.Request) faultserver.Step {
-	if r.Method == http.MethodGet {
-		target, _ := url.ParseRequestURI(r.Target)
-		return faultserver.Respond(http.StatusOK, fmt.Sprintf(`{"success":true,"data":[{"customer_id":%q}]}`, target.Query().Get("customer_ids")))
-	}
-	var sent struct{ Subject string }
-	_ = json.Unmarshal(r.Body, &sent)
-	return faultserver.Respond(http.StatusOK, fmt.Sprintf(`{"success":true,"message":%q}`, sent.Subject))
-}
-
-func testAThousandCalls(t *testing.T) {
-	const callers, calls = 50, 20
-	server := faultserver.Start(t, acting(faultserver.Choose(echo)))
-	client := newHostileClient(t, server)
-	var running sync.WaitGroup
-	for caller := range callers {
-		running.Go(func() {
-			for i := range calls / 2 {
-				name := fmt.Sprintf("%d-%d", caller, i)
-				customer, err := client.Customers.Get(t.Context(), name)
-				if assert.NoError(t, err) {
-					assert.Equal(t, name, customer.CustomerID)
-				}
-				response, err := client.Broadcasts.SendPush(t.Context(),
-					messaging.PushBroadcastParams{Subject: name, Message: "m", To: messaging.AllCustomers()})
-				if assert.NoError(t, err) {
-					assert.Equal(t, name, response.Message)
-				}
-			}
-		})
-	}
-	running.Wait()
-	requireCounts(t, server, callers*calls, callers*calls)
-	assert.Less(t, server.Connections(), 2*callers, "connections are used again and again")
 }
 
 // testAllCallsEnd ends everything while all calls are in flight.
