@@ -184,39 +184,38 @@ func (unwritable) MarshalJSON() ([]byte, error) { return nil, errors.New(canary)
 
 func TestDoValidatesTheRequest(t *testing.T) {
 	type event = messaging.Event
-	const nilBody = "Body must not be a nil pointer, map or slice: use nil for no body"
-	requireAlwaysInvalid(t, []invalidCall{
-		{"a GET has no body",
-			scripted.Do(messaging.Request{Method: http.MethodGet, Path: "/v1/events", Body: canary}), []string{"Body cannot be sent with GET"}},
-		{"a HEAD has no body",
-			scripted.Do(messaging.Request{Method: http.MethodHead, Path: "/v1/events", Body: canary}), []string{"Body cannot be sent with HEAD"}},
-		{"what receives the data is a pointer",
-			scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: event{Name: canary}}), []string{"Into must be a pointer"}},
-		{"a map receives no data",
-			scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: map[string]any{}}), []string{"Into must be a pointer"}},
-		{"a nil pointer receives no data",
-			scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: (*event)(nil)}), []string{"Into must be a pointer"}},
-		{"a body is one that JSON can hold",
-			scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: math.NaN()}), []string{"Body cannot be written as JSON"}},
-		{"a body has no function",
-			scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any{canary: func() {}}}),
-			[]string{"Body cannot be written as JSON"}},
-		{"a body does not fail to write itself",
-			scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: unwritable{}}), []string{"Body cannot be written as JSON"}},
-		{"a HEAD fills nothing",
-			scripted.Do(messaging.Request{Method: http.MethodHead, Path: "/v1/events", Into: new(any)}),
-			[]string{"Into cannot be filled by HEAD, which has no body"}},
-		{"a nil pointer is no body",
-			scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: (*event)(nil)}), []string{nilBody}},
-		{"a nil map is no body",
-			scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any(nil)}), []string{nilBody}},
-		{"a nil slice is no body",
-			scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: json.RawMessage(nil)}), []string{nilBody}},
-		{"everything that is wrong is reported at once",
-			scripted.Do(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
-			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment, see Query",
-				"Into must be a pointer"}},
-	})
+	const (
+		noPointer = "Into must be a pointer"
+		unwritten = "Body cannot be written as JSON"
+		nilBody   = "Body must not be a nil pointer, map or slice: use nil for no body"
+		get, head = http.MethodGet, http.MethodHead
+		post      = http.MethodPost
+	)
+	calls := []invalidCall{{"everything that is wrong is reported at once",
+		scripted.Do(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
+		[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment, see Query", noPointer}}}
+	for _, test := range []struct {
+		name, method string
+		body, into   any
+		problem      string
+	}{
+		{"a GET has no body", get, canary, nil, "Body cannot be sent with GET"},
+		{"a HEAD has no body", head, canary, nil, "Body cannot be sent with HEAD"},
+		{"a HEAD fills nothing", head, nil, new(any), "Into cannot be filled by HEAD, which has no body"},
+		{"what receives the data is a pointer", post, nil, event{Name: canary}, noPointer},
+		{"a map receives no data", post, nil, map[string]any{}, noPointer},
+		{"a nil pointer receives no data", post, nil, (*event)(nil), noPointer},
+		{"a body is one that JSON can hold", post, math.NaN(), nil, unwritten},
+		{"a body has no function", post, map[string]any{canary: func() {}}, nil, unwritten},
+		{"a body does not fail to write itself", post, unwritable{}, nil, unwritten},
+		{"a nil pointer is no body", post, (*event)(nil), nil, nilBody},
+		{"a nil map is no body", post, map[string]any(nil), nil, nilBody},
+		{"a nil slice is no body", post, json.RawMessage(nil), nil, nilBody},
+	} {
+		request := messaging.Request{Method: test.method, Path: "/v1/events", Body: test.body, Into: test.into}
+		calls = append(calls, invalidCall{test.name, scripted.Do(request), []string{test.problem}})
+	}
+	requireAlwaysInvalid(t, calls)
 }
 
 func TestDoNamesTheOperationInItsErrors(t *testing.T) {
