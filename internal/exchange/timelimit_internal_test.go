@@ -50,6 +50,18 @@ func TestTimeLimitIsTheEarliestByEachClock(t *testing.T) {
 	assert.Equal(t, a, TimeLimit{}.Earliest(a))
 }
 
+func TestRequestBodyIsCutOffForEachReadThatIsLate(t *testing.T) {
+	late := NewTimeLimit(time.Now().Add(-time.Second))
+	body := requestBody{content: []byte("abc"), offset: 2, notAfter: &late}
+	assert.False(t, body.isCutOff())
+	for range 2 {
+		read, err := io.ReadAll(&body)
+		assert.ErrorIs(t, err, ErrNotAfter)
+		assert.Empty(t, read)
+	}
+	assert.True(t, body.isCutOff())
+}
+
 func TestRequestBodyThatWasReadInTimeIsNotCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := NewTimeLimit(time.Now().Add(time.Second))
