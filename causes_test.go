@@ -2,11 +2,13 @@ package messaging_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -57,15 +59,22 @@ func (c cause) everyKind() []string {
 // fail makes a call of a kind, and returns its error.
 func (c cause) fail(tb testing.TB, kind string) error {
 	tb.Helper()
+	_, err := c.failWithin(tb, max(1, len(c.scenes)), kind)
+	return err
+}
+
+// failWithin makes a call of a kind, and returns how many requests it made of as many attempts, and its error.
+func (c cause) failWithin(tb testing.TB, attempts int, kind string) (requests int, err error) {
+	tb.Helper()
 	if c.err != nil {
-		return c.err(tb)
+		return 0, c.err(tb)
 	}
 	scenes := c.scenes
 	if scenes == nil {
 		scenes = []scripted.Scene{scripted.Responds(200, scripted.Success)}
 	}
-	once := messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: len(scenes)})
-	client, _ := scripted.NewClient(tb, scenes, append([]messaging.Option{once}, c.opts...)...)
+	policy := messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: attempts})
+	client, transport := scripted.NewClient(tb, scenes, append([]messaging.Option{policy}, c.opts...)...)
 	ctx := tb.Context()
 	if c.patience > 0 {
 		var cancel context.CancelFunc
@@ -73,7 +82,8 @@ func (c cause) fail(tb testing.TB, kind string) error {
 		defer cancel()
 	}
 	perform, opts := c.callOf(kind)
-	return perform(ctx, client, opts...)
+	err = perform(ctx, client, opts...)
+	return len(transport.Sent), err
 }
 
 func (c cause) callOf(kind string) (scripted.Call, []messaging.RequestOption) {
@@ -232,14 +242,23 @@ func causesOfTheConnection() []cause {
 		over("connection refused, by a transport that reports nothing", silently(scripted.ErrRefused)),
 		over("the name server failed", scripted.NeverConnects(scripted.ErrLookup(net.DNSError{IsTemporary: true, Err: "server misbehaving"}))),
 		over("connecting took too long", scripted.NeverConnects(scripted.ErrDialTimeout)),
+		over("the name server did not answer", scripted.NeverConnects(scripted.ErrLookup(net.DNSError{IsTimeout: true, Err: "i/o timeout"}))),
 		over("the handshake took too long", scripted.NeverConnects(handshakeTimeout)),
+		over("the handshake was reset", scripted.NeverConnects(scripted.ErrReset)),
+		over("the handshake broke off", scripted.NeverConnects(io.EOF)),
+		over("the handshake broke off within a record", scripted.NeverConnects(io.ErrUnexpectedEOF)),
+		over("the server closed the idle connection", scripted.NeverConnects(errors.New("http: server closed idle connection"))),
 		over("the proxy cannot be reached", scripted.NeverConnects(&net.OpError{Op: "proxyconnect", Net: "tcp", Err: scripted.ErrRefused})),
 		over("no such host", scripted.NeverConnects(noSuchHost)),
 		over("no such host, by a transport that reports nothing", silently(noSuchHost)),
 		over("bad certificate", scripted.NeverConnects(scripted.ErrUnknownCA)),
 		over("bad certificate, by a transport that reports nothing", silently(scripted.ErrUnknownCA)),
+		over("bad certificate, within a net.Error", scripted.NeverConnects(fmt.Errorf("tracing: %w", &url.Error{Err: scripted.ErrUnknownCA}))),
+		over("bad certificate of the proxy", scripted.NeverConnects(&net.OpError{Op: "proxyconnect", Err: scripted.ErrUnknownCA})),
+		over("the handshake was refused", scripted.NeverConnects(&net.OpError{Op: "remote error", Err: tls.AlertError(40)})),
 		over("https to a port that speaks http", scripted.NeverConnects(http.ErrSchemeMismatch)),
 		over("the proxy rejected CONNECT", scripted.NeverConnects(errors.New("Proxy Authentication Required"))),
+		over("the proxy rejected SOCKS", scripted.NeverConnects(&net.OpError{Op: "socks connect", Err: errors.New("not allowed by ruleset")})),
 		over("an unknown error of a custom transport", silently(errors.New("no mock matches"))),
 		over("a custom transport without a response or an error", silently(nil)),
 	}
@@ -248,6 +267,7 @@ func causesOfTheConnection() []cause {
 		{name: "the context ended once connected", scenes: []scripted.Scene{scripted.Connects(scripted.Hangs)}, patience: time.Second},
 		over("EOF", scripted.Breaks(io.EOF)),
 		over("connection reset", scripted.Breaks(scripted.ErrReset)),
+		over("connection refused once connected", scripted.Breaks(scripted.ErrRefused)),
 		over("attempt timeout", scripted.Connects(scripted.Hangs)),
 		over("attempt timeout while connecting", scripted.NeverConnectsInTime),
 		over("malformed HTTP", scripted.Breaks(errors.New("net/http: HTTP/1.x transport connection broken: malformed HTTP response"))),
@@ -294,6 +314,8 @@ func causesOfTheWait() []cause {
 		after("connection refused after EOF", lost, scripted.Breaks(io.EOF), scripted.NeverConnects(scripted.ErrRefused)),
 		after("429 after EOF", lost, scripted.Breaks(io.EOF), scripted.Responds(429, serviceJSON)),
 		after("422 after connection refused", nil, scripted.NeverConnects(scripted.ErrRefused), scripted.Responds(422, serviceJSON)),
+		after("connection refused after 429", nil, scripted.Responds(429, serviceJSON), scripted.NeverConnects(scripted.ErrRefused)),
+		after("EOF after 429", nil, scripted.Responds(429, serviceJSON), scripted.Breaks(io.EOF)),
 		after("EOF after connection refused", nil, scripted.NeverConnects(scripted.ErrRefused), scripted.Breaks(io.EOF)),
 	}
 }

@@ -2,7 +2,6 @@ package messaging_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,13 +88,6 @@ func TestClientExportsNothingButItsServices(t *testing.T) {
 	}
 }
 
-func doing(r messaging.Request) scripted.Call {
-	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-		_, err := c.Do(ctx, r, opts...)
-		return err
-	}
-}
-
 func TestDoRefusesAnInvalidMethod(t *testing.T) {
 	problems := []string{"Method must be an HTTP method in upper case"}
 	var refusals []invalidCall
@@ -104,7 +96,7 @@ func TestDoRefusesAnInvalidMethod(t *testing.T) {
 		"a line break": "GET\r\nX-Evil: 1", "a colon": "GET:", "another alphabet": "PÖST", "a NUL": "GET\x00",
 		"a whole request line": "GET /v1/events HTTP/1.1",
 	} {
-		call := doing(messaging.Request{Operation: "archive event", Method: method, Path: "/v1/events"})
+		call := scripted.Do(messaging.Request{Operation: "archive event", Method: method, Path: "/v1/events"})
 		refusals = append(refusals, invalidCall{name, call, problems})
 	}
 	requireAlwaysInvalid(t, refusals)
@@ -156,7 +148,7 @@ func TestDoRefusesAPathOutsideTheBaseURL(t *testing.T) {
 	}
 	var refusals []invalidCall
 	for _, test := range tests {
-		refusals = append(refusals, invalidCall{test.name, doing(messaging.Request{Method: http.MethodPost, Path: test.path}),
+		refusals = append(refusals, invalidCall{test.name, scripted.Do(messaging.Request{Method: http.MethodPost, Path: test.path}),
 			[]string{test.problem}})
 	}
 	requireAlwaysInvalid(t, refusals)
@@ -180,7 +172,7 @@ func TestDoSendsAValidRequest(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			request := messaging.Request{Method: test.method, Path: test.path, Body: test.body}
-			assert.Equal(t, test.sent, scripted.NewGate(t).RequireSent(t, doing(request)))
+			assert.Equal(t, test.sent, scripted.NewGate(t).RequireSent(t, scripted.Do(request)))
 		})
 	}
 }
@@ -192,46 +184,45 @@ func (unwritable) MarshalJSON() ([]byte, error) { return nil, errors.New(canary)
 
 func TestDoValidatesTheRequest(t *testing.T) {
 	type event = messaging.Event
-	const nilBody = "Body must not be a nil pointer, map or slice: use nil for no body"
-	requireAlwaysInvalid(t, []invalidCall{
-		{"a GET has no body",
-			doing(messaging.Request{Method: http.MethodGet, Path: "/v1/events", Body: canary}), []string{"Body cannot be sent with GET"}},
-		{"a HEAD has no body",
-			doing(messaging.Request{Method: http.MethodHead, Path: "/v1/events", Body: canary}), []string{"Body cannot be sent with HEAD"}},
-		{"what receives the data is a pointer",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: event{Name: canary}}), []string{"Into must be a pointer"}},
-		{"a map receives no data",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: map[string]any{}}), []string{"Into must be a pointer"}},
-		{"a nil pointer receives no data",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: (*event)(nil)}), []string{"Into must be a pointer"}},
-		{"a body is one that JSON can hold",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: math.NaN()}), []string{"Body cannot be written as JSON"}},
-		{"a body has no function",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any{canary: func() {}}}),
-			[]string{"Body cannot be written as JSON"}},
-		{"a body does not fail to write itself",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: unwritable{}}), []string{"Body cannot be written as JSON"}},
-		{"a HEAD fills nothing",
-			doing(messaging.Request{Method: http.MethodHead, Path: "/v1/events", Into: new(any)}),
-			[]string{"Into cannot be filled by HEAD, which has no body"}},
-		{"a nil pointer is no body",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: (*event)(nil)}), []string{nilBody}},
-		{"a nil map is no body",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any(nil)}), []string{nilBody}},
-		{"a nil slice is no body",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: json.RawMessage(nil)}), []string{nilBody}},
-		{"everything that is wrong is reported at once",
-			doing(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
-			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment, see Query",
-				"Into must be a pointer"}},
-	})
+	const (
+		noPointer = "Into must be a pointer"
+		unwritten = "Body cannot be written as JSON"
+		nilBody   = "Body must not be a nil pointer, map or slice: use nil for no body"
+		get, head = http.MethodGet, http.MethodHead
+		post      = http.MethodPost
+	)
+	calls := []invalidCall{{"everything that is wrong is reported at once",
+		scripted.Do(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
+		[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment, see Query", noPointer}}}
+	for _, test := range []struct {
+		name, method string
+		body, into   any
+		problem      string
+	}{
+		{"a GET has no body", get, canary, nil, "Body cannot be sent with GET"},
+		{"a HEAD has no body", head, canary, nil, "Body cannot be sent with HEAD"},
+		{"a HEAD fills nothing", head, nil, new(any), "Into cannot be filled by HEAD, which has no body"},
+		{"what receives the data is a pointer", post, nil, event{Name: canary}, noPointer},
+		{"a map receives no data", post, nil, map[string]any{}, noPointer},
+		{"a nil pointer receives no data", post, nil, (*event)(nil), noPointer},
+		{"a body is one that JSON can hold", post, math.NaN(), nil, unwritten},
+		{"a body has no function", post, map[string]any{canary: func() {}}, nil, unwritten},
+		{"a body does not fail to write itself", post, unwritable{}, nil, unwritten},
+		{"a nil pointer is no body", post, (*event)(nil), nil, nilBody},
+		{"a nil map is no body", post, map[string]any(nil), nil, nilBody},
+		{"a nil slice is no body", post, json.RawMessage(nil), nil, nilBody},
+	} {
+		request := messaging.Request{Method: test.method, Path: "/v1/events", Body: test.body, Into: test.into}
+		calls = append(calls, invalidCall{test.name, scripted.Do(request), []string{test.problem}})
+	}
+	requireAlwaysInvalid(t, calls)
 }
 
 func TestDoNamesTheOperationInItsErrors(t *testing.T) {
 	g := scripted.NewGate(t)
-	named := doing(messaging.Request{Operation: "archive event", Method: http.MethodDelete})(t.Context(), g.Client)
+	named := scripted.Do(messaging.Request{Operation: "archive event", Method: http.MethodDelete})(t.Context(), g.Client)
 	assert.Equal(t, "archive event", scripted.RequireValidationError(t, named).Operation)
-	unnamed := doing(messaging.Request{Method: http.MethodDelete})(t.Context(), g.Client)
+	unnamed := scripted.Do(messaging.Request{Method: http.MethodDelete})(t.Context(), g.Client)
 	assert.Equal(t, "DELETE request", scripted.RequireValidationError(t, unnamed).Operation)
 	_, err := g.Client.Do(t.Context(), messaging.Request{Method: "canary request", Path: "/v1/events"})
 	scripted.RequireValidationError(t, err)

@@ -153,7 +153,8 @@ func TestValidationOfAnAddress(t *testing.T) {
 		"a@b": true, "ada@example.com": true, "ada@münchen.test": true, "ada@xn--mnchen-3ya.test": true, "o'brien+x@a.b": true, "ä@b.c": true,
 		"a": false, "@": false, "a@": false, "@b": false, "a@b@c": false, "a@x..com": false, "a@.com": false, "a@x.com.": false, "a b@c.d": false,
 		"a\u200b@b.c": false, "a@b\u202e.c": false, "a\u00a0@b.c": false, "<a@b.c>": false, "a,b@c.d": false, "a;b@c.d": false, "a:b@c.d": false,
-		"(a)@b.c": false, "a@[b]": false, `"a"@b.c`: false, `a\b@c.d`: false, "a@b.c\x00": false,
+		"(a)@b.c": false, "a@[b]": false, `"a"@b.c`: false, `a\b@c.d`: false, "a@b.c\x00": false, "": false, "яна@пример.рф": true,
+		" a@b.c": false, "a@b.c\n": false, "a@b.c\r\nBcc:all@example.com": false, "a\x7f@b.c": false,
 	} {
 		_, err := messaging.EventTriggerParams{EventID: "e", Email: address}.Prepare()
 		assert.Equal(t, valid, err == nil, "%q", address)

@@ -116,27 +116,6 @@ func TestEnsureComparesWhatATriggerDependsOn(t *testing.T) {
 	}
 }
 
-func TestEnsureCreatesNothingWhenTheLookupFails(t *testing.T) {
-	service := messagingtest.NewServer(t)
-	client := service.Client()
-	service.Fail("", 3, messagingtest.Status(503))
-	_, err := client.Events.Ensure(t.Context(), shipped)
-	require.ErrorIs(t, err, messaging.ErrServer)
-	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-	assert.Equal(t, messaging.NextRetry, messaging.NextStepOf(err), "the call may be made again")
-
-	service.Fail("", 1, messagingtest.Status(401))
-	_, err = client.Events.Ensure(t.Context(), shipped)
-	require.ErrorIs(t, err, messaging.ErrUnauthorized)
-	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-	assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
-
-	service.AddEvents(messaging.Event{Name: shipped.Name}, messaging.Event{Name: shipped.Name, Parameters: shipped.Parameters})
-	_, err = client.Events.Ensure(t.Context(), shipped)
-	require.ErrorIs(t, err, messaging.ErrEventAmbiguous)
-	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-}
-
 func TestEnsureCreatesNothingAfterALookupWithoutData(t *testing.T) {
 	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, `{"success":true,"message":"Done"}`)})
 	_, err := client.Events.Ensure(t.Context(), shipped)

@@ -103,18 +103,10 @@ func TestAllowOnlyRefusesEverybodyElse(t *testing.T) {
 		{"an address of a domain with letters beyond ASCII", to("adä@team.acme.test"), false},
 		{"a separator that looks alike", to("ada@team.acme.test，evil＠team.acme.test"), false},
 		{"a path to another server", to("evil.example!ada@team.acme.test"), false},
-		{"another server in the local part", to("ada%evil.example@team.acme.test"), false},
 		{"two addresses in one", to("ada,anyone@team.acme.test"), false},
 		{"an address with a name", to("Ada<ada>@team.acme.test"), false},
 
-		{"a tag", to("qa+order-4711@team.acme.test"), true},
-		{"a tag in upper case that says nothing", to("qa+X@team.acme.test"), true},
-		{"an apostrophe", to("o'brien+x-1@team.acme.test"), true},
 		{"an encoded word", to("=?utf-8?q?victim=40evil.com=2c?=@team.acme.test"), false},
-		{"an option of a program", to("-f@team.acme.test"), false},
-		{"a local part that is too long", to(strings.Repeat("x", 65) + "@team.acme.test"), false},
-		{"the longest local part", to(strings.Repeat("x", 64) + "@team.acme.test"), true},
-
 		{"an address without a domain", to("qa@"), false},
 		{"a pattern", to("@team.acme.test"), false},
 		{"an invisible character", to("qa\u200b@team.acme.test"), false},
@@ -162,9 +154,9 @@ func TestABadPatternIsAnErrorOfNewClient(t *testing.T) {
 		"*@acme.test", "@.", "@acme.test.",
 		"a@acme.test,b@acme.test", "ID:qa-7"} {
 		t.Run(pattern, func(t *testing.T) {
-			_, err := messaging.NewClient("https://api.example.com", "test-key-1", messaging.WithAllowOnly("qa@acme.test", pattern))
-			scripted.RequireProblems(t, err, "WithAllowOnly.1 must be an email address, @domain, id:customer, phone:+number or device:token, "+
-				"not "+strconv.Quote(pattern))
+			_, err := messaging.NewClient("https://api.example.com", "test-key-1", messaging.WithAllowOnly("id:", "qa@acme.test", pattern))
+			const problem = " must be an email address, @domain, id:customer, phone:+number or device:token, not "
+			scripted.RequireProblems(t, err, "WithAllowOnly.0"+problem+`"id:"`, "WithAllowOnly.2"+problem+strconv.Quote(pattern))
 		})
 	}
 }
@@ -507,35 +499,4 @@ func TestGuardsReadAKeyThatNamesTheCustomerInAnyCase(t *testing.T) {
 	_, err := client.Events.Trigger(t.Context(), p)
 	require.NoError(t, err)
 	assert.Len(t, transport.Sent, 1, "without a guard it is sent")
-}
-
-func TestWithMaxRecipientsIsTheGuardMaxRecipients(t *testing.T) {
-	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)}, messaging.WithMaxRecipients(1))
-	_, err := client.Broadcasts.SendPush(t.Context(), pushFor(messaging.ToCustomers(
-		messaging.CustomerParams{CustomerID: "1"}, messaging.CustomerParams{CustomerID: "2"})))
-	require.ErrorContains(t, err, "refused by a guard: WithMaxRecipients: 2 recipients exceed the limit of 1")
-	assert.Empty(t, transport.Sent)
-	_, err = client.Events.Trigger(t.Context(), triggerFor("ada@example.com"))
-	require.NoError(t, err)
-	_, err = messaging.NewClient("https://api.example.com", "test-key-1", messaging.WithMaxRecipients(0))
-	scripted.RequireProblems(t, err, "WithMaxRecipients must be given a positive number")
-}
-
-func TestWithAllowOnlyIsTheGuardAllowOnly(t *testing.T) {
-	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
-		messaging.WithAllowOnly("qa@acme.test", "id:qa-7"))
-	_, err := client.Events.Trigger(t.Context(), triggerFor("ada@example.com"))
-	var refused *messaging.GuardError
-	require.ErrorAs(t, err, &refused)
-	require.EqualError(t, err, "trigger event: refused by a guard: WithAllowOnly: payload.email is not allowed; nothing was sent")
-	assert.Empty(t, transport.Sent)
-	_, err = client.Events.Trigger(t.Context(), triggerFor("qa@acme.test"))
-	require.NoError(t, err)
-}
-
-func TestWithAllowOnlyReportsEveryInvalidPattern(t *testing.T) {
-	_, err := messaging.NewClient("https://api.example.com", "test-key-1", messaging.WithAllowOnly("acme.test", "@acme.test", "id:"))
-	scripted.RequireProblems(t, err,
-		`WithAllowOnly.0 must be an email address, @domain, id:customer, phone:+number or device:token, not "acme.test"`,
-		`WithAllowOnly.2 must be an email address, @domain, id:customer, phone:+number or device:token, not "id:"`)
 }

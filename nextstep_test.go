@@ -105,17 +105,6 @@ func TestAnAPIErrorOfAMockMeansWhatItsStatusMeans(t *testing.T) {
 	assert.EqualError(t, refused, "trigger event: 422 Unprocessable Entity; the request was refused")
 }
 
-func TestARefusalAfterAnUnknownAttemptStaysUnknown(t *testing.T) {
-	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, ""), scripted.Responds(422, serviceJSON)},
-		scripted.WithQuickRetries())
-	err := scripted.TriggerEvent(t.Context(), client, messaging.WithRepeatableSend())
-	var refused *messaging.APIError
-	require.ErrorAs(t, err, &refused)
-	assert.Equal(t, 422, refused.StatusCode)
-	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-	assert.Equal(t, messaging.NextCheck, messaging.NextStepOf(err))
-}
-
 // expectation is what is known after a call that failed.
 type expectation struct{ delivery, step string }
 
@@ -164,6 +153,48 @@ func TestNextStepOfEveryCauseIsThatOfTheGoldenFile(t *testing.T) {
 	assert.Empty(t, rows, "rows of testdata/nextstep.golden for which causes_test.go has no cause")
 }
 
+// TestACallIsRetriedIfItsNextStepIsRetry makes every attempt end alike. A wait that is too long is left to the caller.
+func TestACallIsRetriedIfItsNextStepIsRetry(t *testing.T) {
+	rows, others := readGoldenSteps(t), []string{"429 with a long Retry-After", "a cursor that leads back"}
+	for _, cause := range causes() {
+		if len(cause.scenes) != 1 || cause.patience > 0 || slices.Contains(others, cause.name) {
+			continue
+		}
+		for _, kind := range cause.everyKind() {
+			scripted.RunInBubble(t, cause.name+", "+kind, func(t *testing.T) {
+				want := map[bool]int{true: 3, false: 1}[rows[cause.name][kind].step == "Retry"]
+				requests, err := cause.failWithin(t, 3, kind)
+				assert.Equal(t, want, requests)
+				assert.Equal(t, rows[cause.name][kind].delivery, messaging.DeliveryOf(err).String())
+			})
+		}
+	}
+}
+
+func TestDeliveryAndRetriesOfEveryStatus(t *testing.T) {
+	for status := range 1000 {
+		delivery, read, send := messaging.DeliveryUnknown, 1, 1
+		switch {
+		case status >= 200 && status <= 299:
+			delivery = messaging.DeliveryAccepted
+		case status == 429:
+			delivery, read, send = messaging.DeliveryRejected, 3, 3
+		case slices.Contains([]int{408, 425, 500, 502, 503, 504}, status), status >= 520 && status <= 599:
+			read = 3
+		case status >= 400 && status <= 499, status == 501, status == 505:
+			delivery = messaging.DeliveryRejected
+		}
+		scripted.RunInBubble(t, fmt.Sprint(status), func(t *testing.T) {
+			answered := cause{scenes: []scripted.Scene{scripted.Responds(status, scripted.Success)}}
+			for kind, want := range map[string]int{aRead: read, aSend: send, aRepeatableSend: read} {
+				requests, err := answered.failWithin(t, 3, kind)
+				assert.Equal(t, delivery, messaging.DeliveryOf(err), kind)
+				assert.Equal(t, want, requests, kind)
+			}
+		})
+	}
+}
+
 // nameOf returns the name of a step, without the prefix Next.
 func nameOf(step messaging.NextStep) string {
 	return []string{"Check", "None", "Retry", "FixRequest", "FixSetup"}[step]
@@ -208,13 +239,9 @@ func TestNextStepOfAWrapperIsThatOfItsCause(t *testing.T) {
 }
 
 func TestNextStepOfAFailedReadIsNeverNone(t *testing.T) {
-	for _, cause := range causes() {
-		if !slices.Contains(cause.everyKind(), aRead) {
-			continue
-		}
-		if err := cause.failIn(t, aRead); err != nil {
-			assert.NotEqual(t, messaging.NextNone, messaging.NextStepOf(err), cause.name)
-			assert.NotEqual(t, messaging.NextCheck, messaging.NextStepOf(err), cause.name)
+	for name, row := range readGoldenSteps(t) {
+		if read, reads := row[aRead]; reads && name != "no failure" {
+			assert.NotContains(t, []string{"None", "Check"}, read.step, name)
 		}
 	}
 }
@@ -269,6 +296,59 @@ func TestNextStepTableOfTheReadmeIsTrue(t *testing.T) {
 		steps = append(steps, row[2])
 	}
 	assert.ElementsMatch(t, []string{"None", "Retry", "FixRequest", "FixSetup", "Check"}, steps, "each step has its row")
+}
+
+// documentedSteps are the rows of the table in doc.go, with the causes that show that they are true.
+var documentedSteps = map[string][]string{
+	"invalid arguments, a guard's refusal":    {"invalid arguments", "refused by a guard", "refused by WithAllowOnly"},
+	"not begun: key source, limiter, context": {"the key source failed", "the rate limiter failed", "the context ended before the call"},
+	"not begun: malformed API key":            {"malformed API key of the key source"},
+	"no connection (temporary)": {"connection refused", "the name server failed", "the name server did not answer", "connecting took too long",
+		"the handshake took too long", "the handshake was reset", "the handshake broke off", "the handshake broke off within a record",
+		"the server closed the idle connection", "the proxy cannot be reached", "attempt timeout while connecting",
+		"the context ended while connecting"},
+	"no connection: host, certificate or proxy": {"no such host", "bad certificate", "bad certificate, within a net.Error",
+		"bad certificate of the proxy", "the handshake was refused", "https to a port that speaks http", "the proxy rejected CONNECT",
+		"the proxy rejected SOCKS"},
+	"an unknown error from your transport": {"an unknown error of a custom transport", "a custom transport without a response or an error"},
+	"connected, no response": {"EOF", "connection reset", "connection refused once connected", "attempt timeout", "malformed HTTP",
+		"an unknown error once connected"},
+	"connected, and the caller's context ended": {"the context ended once connected"},
+	"429": {"429 with JSON of the service", "429 with HTML", "429 with a long Retry-After"},
+	"408, 425, 500, 502, 503, 504, 520 to 599": {"408 with HTML", "425 with HTML", "500 with HTML", "502 with HTML", "503 with HTML",
+		"504 with HTML", "520 with HTML", "599 with JSON of the service"},
+	"422 with JSON, 413, 414, most other 4xx (2)": {"422 with other JSON", "422 with a JSON array", "413 with an empty body",
+		"414 with HTML", "400 with JSON of the service", "409 with JSON of the service", "418 with JSON of the service"},
+	"404 (2)": {"404 with JSON of the service"},
+	"any other 4xx, 501, 505": {"400 with HTML", "401 with JSON of the service", "403 with HTML", "404 with other JSON", "422 with HTML",
+		"499 with JSON of the service", "501 with HTML", "505 with HTML"},
+	"3xx, 101, 511, any other status": {"302 with HTML", "304 with HTML", "101 with HTML", "506 with HTML", "511 with HTML",
+		"600 with HTML"},
+	"2xx with success false; a trigger with data false": {"2xx with success false", "2xx with success true and data false"},
+	"2xx with a truncated body":                         {"2xx cut short"},
+	"2xx that is not from the service, such as HTML": {"2xx with HTML", "2xx with text", "2xx with an empty body", "204",
+		"2xx without success", "2xx with success as a string", "2xx with success twice", "2xx with data twice", "2xx that is too large"},
+	"2xx with success true and unreadable data": {"2xx with success true and unreadable data"},
+}
+
+func TestNextStepTableOfTheDocumentationIsTrue(t *testing.T) {
+	source, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	rows := regexp.MustCompile(`(?m)^//\t(.*?) {2,}(not sent|unknown|rejected|accepted) +(\w+) +(\w+)( \(1\))?$`).
+		FindAllStringSubmatch(string(source), -1)
+	assert.Len(t, rows, len(documentedSteps))
+	golden := readGoldenSteps(t)
+	for _, row := range rows {
+		assert.NotEmpty(t, documentedSteps[row[1]], "nothing shows that this is true: %s", row[1])
+		for _, name := range documentedSteps[row[1]] {
+			if read, reads := golden[name][aRead]; reads {
+				assert.Equal(t, row[3], read.step, "%s: %s", row[1], name)
+			}
+			assert.Equal(t, expectation{row[2], row[4]}, golden[name][aSend], "%s: %s", row[1], name)
+			repeatable := map[bool]string{true: "Retry", false: row[4]}[row[5] != ""]
+			assert.Equal(t, expectation{row[2], repeatable}, golden[name][aRepeatableSend], "%s: %s", row[1], name)
+		}
+	}
 }
 
 // errorTree is an error, and the step that it should have. Without a step, it is ignored

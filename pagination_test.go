@@ -312,32 +312,21 @@ func TestPagesEndWithTheErrorOfAnyPage(t *testing.T) {
 
 func TestPageErrorHasNoNextCursorThatIsUncertain(t *testing.T) {
 	const data = `"data":{"data":[5],"meta":{"next_page_cursor":"c"}}`
-	for name, body := range map[string]string{
-		"meta within the first": `{"success":true,` + data + `,"data":[]}`,
-		"meta within the last":  `{"success":true,"data":[],` + data + `}`,
-		"meta beside them":      `{"data":[],"meta":{"next_page_cursor":"c"},"data":[{}],"success":true}`,
+	for _, row := range []struct{ name, body, problem string }{
+		{"meta within the first", `{"success":true,` + data + `,"data":[]}`, "data.data.0 is a number"},
+		{"meta within the last", `{"success":true,"data":[],` + data + `}`, "data"},
+		{"meta beside them", `{"data":[],"meta":{"next_page_cursor":"c"},"data":[{}],"success":true}`, "data is duplicated"},
+		{"a meta with two flags", `{"success":true,"data":[],"meta":{"has_next_page":true,"next_page_cursor":"c","has_next_page":false}}`,
+			"meta.has_next_page is duplicated"},
+		{"two metas", `{"success":true,"data":[],"meta":` + scripted.MetaBefore("c") + `,"meta":` + scripted.MetaBefore("c") + `}`,
+			"meta is duplicated"},
 	} {
-		t.Run(name, walk{script: threePages.With("b", scripted.Page{Body: body}), items: []string{"a1", "a2"}, asked: []string{"", "b"},
-			ends: &rangeEnding{cursor: "b", next: "", delivery: messaging.DeliveryUnknown, text: "data"}}.run)
+		t.Run(row.name, walk{script: threePages.With("b", scripted.Page{Body: row.body}), items: []string{"a1", "a2"}, asked: []string{"", "b"},
+			ends: &rangeEnding{cursor: "b", next: "", delivery: messaging.DeliveryUnknown, text: row.problem}}.run)
 	}
 	t.Run("on the last page", walk{asked: []string{""},
 		script: scripted.Pages{"": {Rows: `[5]`, Meta: `{"has_next_page":false,"next_page_cursor":"b"}`}},
 		ends:   &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number, not an object"}}.run)
-}
-
-func TestPagesStopAtMetaWithDuplicates(t *testing.T) {
-	const flag, cursor = "meta.has_next_page is duplicated", "meta.next_page_cursor is duplicated"
-	for _, row := range []struct{ name, meta, problem string }{
-		{"has_next_page true, then false", `{"has_next_page":true,"next_page_cursor":"c","has_next_page":false}`, flag},
-		{"has_next_page false, then true", `{"has_next_page":false,"next_page_cursor":"c","has_next_page":true}`, flag},
-		{"next_page_cursor c, then null", `{"has_next_page":true,"next_page_cursor":"c","next_page_cursor":null}`, cursor},
-		{"next_page_cursor c, then d", `{"next_page_cursor":"c","next_page_cursor":"d"}`, cursor},
-		{"two objects", scripted.MetaBefore("c") + `,"meta":` + scripted.MetaBefore("d"), "meta is duplicated"},
-	} {
-		t.Run(row.name, walk{script: threePages.With("b", scripted.Page{Items: []string{"b1"}, Meta: row.meta}),
-			items: []string{"a1", "a2"}, asked: []string{"", "b"},
-			ends: &rangeEnding{cursor: "b", next: "", delivery: messaging.DeliveryUnknown, text: row.problem}}.run)
-	}
 }
 
 func TestPagesStopAtABreak(t *testing.T) {
@@ -473,40 +462,22 @@ func TestPagesYieldNoPageWithAnError(t *testing.T) {
 	assert.Nil(t, got[0].Response.Data, "the rows are in Items")
 }
 
-func TestPagesAllYieldsTheZeroItemWithAnError(t *testing.T) {
-	client, _ := serve(t, scripted.NewListService(scripted.ListOf(service.ListEvents),
-		scripted.Pages{"": {Rows: `[{"id":"a1","surprise":1},{"id":"a2"},5]`}}))
-	err := onlyError(t, client.Events.All(t.Context(), messaging.EventListParams{}))
-	require.Error(t, err, "nothing of a page comes that cannot be read to its end")
-}
-
 func TestCollectReturnsTheItemsBeforeAnError(t *testing.T) {
-	failure := assert.AnError
-	for _, row := range []struct {
-		name  string
-		items []string
-		err   error
-		want  []string
-	}{
-		{name: "nothing at all"},
-		{name: "items alone", items: []string{"a", "b"}, want: []string{"a", "b"}},
-		{name: "an error alone", err: failure},
-		{name: "items, then an error", items: []string{"a", "b"}, err: failure, want: []string{"a", "b"}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
+	for _, failure := range []error{nil, assert.AnError} {
+		for _, items := range [][]string{nil, {"a", "b"}} {
 			got, err := messaging.Collect(func(yield func(string, error) bool) {
-				for _, item := range row.items {
+				for _, item := range items {
 					if !yield(item, nil) {
 						return
 					}
 				}
-				if row.err != nil {
-					yield("the item beside an error is not one", row.err)
+				if failure != nil {
+					yield("the item beside an error is not one", failure)
 				}
 			})
-			assert.Equal(t, row.err, err)
-			assert.Equal(t, row.want, got)
-		})
+			assert.Equal(t, failure, err)
+			assert.Equal(t, items, got)
+		}
 	}
 }
 
@@ -699,18 +670,6 @@ func TestPagesEndAtTheDeadline(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestPagesOfAnEndlessListAreReadLazily(t *testing.T) {
-	kind := scripted.ListOf(service.ListEvents)
-	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		page, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
-		_, _ = io.WriteString(w, kind.Response(
-			scripted.Page{Items: []string{strconv.Itoa(page)}, Meta: scripted.MetaBefore(strconv.Itoa(page + 1))}))
-	}))
-	got, err := collect(t, kind.All(t.Context(), client, ""), func(id string) bool { return id != "999" })
-	require.NoError(t, err)
-	assert.Len(t, got, 1000)
 }
 
 func TestPagesRepeatFiltersAndPageSize(t *testing.T) {

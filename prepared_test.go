@@ -223,19 +223,18 @@ func TestSendRefusesWhatIsNotPrepared(t *testing.T) {
 		messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error { fromDo = p; return nil }))
 	_, err := client.Do(t.Context(), messaging.Request{Operation: "trigger event", Method: "POST", Path: "/v1/events/trigger", Body: 1})
 	require.NoError(t, err)
-	for name, p := range map[string]*messaging.Prepared{"nil": nil, "zero": new(messaging.Prepared), "of Do": fromDo} {
-		t.Run(name, func(t *testing.T) {
+	const none = "p must not be nil or zero: use a Prepare method"
+	for p, problem := range map[*messaging.Prepared]string{nil: none, new(messaging.Prepared): none,
+		fromDo: "p must come from a Prepare method, not from Client.Do"} {
+		t.Run(fmt.Sprint(p), func(t *testing.T) {
 			_, err := client.Send(t.Context(), p)
-			var invalid *messaging.ValidationError
-			require.ErrorAs(t, err, &invalid)
-			assert.Equal(t, "send prepared request", invalid.Operation)
-			assert.Equal(t, "p", invalid.Fields[0].Field)
-			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+			scripted.RequireProblems(t, err, problem)
+			assert.Equal(t, "send prepared request", scripted.RequireValidationError(t, err).Operation)
 			assert.Len(t, transport.Sent, 1, "only the request of Do")
 		})
 	}
-	var none context.Context
-	_, err = client.Send(none, fromDo)
+	var noContext context.Context
+	_, err = client.Send(noContext, fromDo)
 	require.ErrorContains(t, err, "ctx must not be nil")
 }
 

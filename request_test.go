@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/kit/faultserver"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
 	"github.com/messaging-go/messaging/internal/service"
 )
@@ -229,27 +228,6 @@ func TestResponseHeaderIsKeptWithoutTheKey(t *testing.T) {
 	var refused *messaging.APIError
 	require.ErrorAs(t, scripted.SendBroadcast(t.Context(), client), &refused)
 	assert.Equal(t, "got [API key]", refused.Header.Get("X-Debug"))
-}
-
-func TestRedirectResponseIsKept(t *testing.T) {
-	for _, status := range []int{300, 301, 302, 303, 307, 308} {
-		for name, location := range map[string]string{"to another place": "https://example.org/", "to no place": "http://[::1",
-			"without a place": ""} {
-			for call, perform := range map[string]scripted.Call{"a send": scripted.SendBroadcast, "a read": scripted.ReadCustomers} {
-				t.Run(fmt.Sprint(status, " ", name, ", ", call), func(t *testing.T) {
-					const moved = `{"success":false,"message":"We have moved."}`
-					server := faultserver.Start(t, faultserver.EachRequest(faultserver.Respond(status, moved, "Location: "+location)))
-					err := perform(t.Context(), scripted.NewClientOver(t, server.URL(), server.Client()))
-
-					var refused *messaging.APIError
-					require.ErrorAs(t, err, &refused)
-					assert.Equal(t, status, refused.StatusCode)
-					assert.Equal(t, "We have moved.", refused.Message)
-					assert.Len(t, server.Requests(), 1)
-				})
-			}
-		}
-	}
 }
 
 func TestMaxResponseBytesAcceptsTheLargestLimit(t *testing.T) {

@@ -36,7 +36,7 @@ func BenchmarkCall(b *testing.B) {
 
 // BenchmarkTrigger triggers an event with a response from memory.
 func BenchmarkTrigger(b *testing.B) {
-	accepted := memory{http.StatusOK, sdkContender.service.response}
+	accepted := memory{http.StatusOK, sdkContender.written("response", newPerson(0))}
 	sdk, err := newSDKInMemory(accepted.status, accepted.body)
 	require.NoError(b, err)
 	b.Run("client=messaging", calling(sdk))

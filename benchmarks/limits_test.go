@@ -116,7 +116,7 @@ func holdTriggers(t *testing.T) {
 	})
 	hold(t, "trigger: time against the leanest by hand", called, atMost, 1.1,
 		func(r round) float64 { return r.time("messaging", "leanest") })
-	sdk, err := newSDKInMemory(http.StatusOK, sdkContender.service.response)
+	sdk, err := newSDKInMemory(http.StatusOK, sdkContender.written("response", newPerson(0)))
 	require.NoError(t, err)
 	called = interleave(t, 1, "20ms", map[string]func(*testing.B){"messaging": calling(sdk)})
 	hold(t, "trigger: allocations, with a response from memory", called, atMost, 60,

@@ -13,24 +13,15 @@ import (
 // sdkContender is the SDK with its default options. Only read-ahead is off, since no other
 // client has it.
 var sdkContender = contender{
-	name: "messaging",
-	service: service{
-		row: func(p person) string {
-			return fmt.Sprintf(`{"customer_id":"cus_%s","first_name":"%s","last_name":"%s","email":"%s","phone_no":"%s",`+
-				`"customer_created_at":"%s","updated_at":"%s","providers":"email,sms,whatsapp","last_interaction":"%s"}`,
-				p.number, p.first, p.last, p.email, p.phone, p.created.Format(stamp), p.updated.Format(stamp), p.seen.Format(stamp))
-		},
-		frame: func(p page, _ http.Header) (head, tail string) {
-			next := "null"
-			if p.hasNext() {
-				next = `"` + numberOf(p.from+p.perPage-1) + `"`
-			}
-			return `{"success":true,"message":"Customers fetched successfully","data":{"data":[`,
-				fmt.Sprintf(`],"meta":{"has_next_page":%t,"has_prev_page":%t,"next_page_cursor":%s,"prev_page_cursor":null,"per_page":%d}}}`,
-					p.hasNext(), p.from > 0, next, p.perPage)
-		},
-		response: `{"success":true,"message":"Event successfully triggered","data":true}`,
-		status:   http.StatusOK,
+	name: "messaging", status: http.StatusOK,
+	frame: func(p page, _ http.Header) (head, tail string) {
+		next := "null"
+		if p.hasNext() {
+			next = `"` + numberOf(p.from+p.perPage-1) + `"`
+		}
+		return `{"success":true,"message":"Customers fetched successfully","data":{"data":[`,
+			fmt.Sprintf(`],"meta":{"has_next_page":%t,"has_prev_page":%t,"next_page_cursor":%s,"prev_page_cursor":null,"per_page":%d}}}`,
+				p.hasNext(), p.from > 0, next, p.perPage)
 	},
 	connect: func(base string) (client, error) { return newSDK(base) },
 }

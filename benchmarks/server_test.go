@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/tls"
 	"crypto/x509"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,16 +19,20 @@ import (
 	"time"
 )
 
-// service is a service with one list and one small call, in its own wire format.
-type service struct {
-	// row returns the JSON of a row. It contains the number of the person exactly once.
-	row func(person) string
-	// frame returns the JSON around the rows of a page, and sets the headers that the
-	// service uses for pagination.
-	frame func(page, http.Header) (head, tail string)
-	// response and status are the response to a POST.
-	response string
-	status   int
+//go:embed testdata
+var testdata embed.FS
+
+// written returns what a service writes about a person: a row of its list, or the response to a POST.
+func (c contender) written(what string, p person) string {
+	template, err := testdata.ReadFile("testdata/" + c.name + "." + what + ".tmpl")
+	if err != nil {
+		panic(err)
+	}
+	return strings.NewReplacer("{number}", p.number, "{index}", strconv.Itoa(p.index), "{first}", p.first, "{last}", p.last,
+		"{email}", p.email, "{phone}", p.phone, "{created}", p.created.Format(time.RFC3339), "{updated}", p.updated.Format(time.RFC3339),
+		"{seen}", p.seen.Format(time.RFC3339), "{created date}", p.created.Format(time.DateOnly), "{seen date}", p.seen.Format(time.DateOnly),
+		"{created seconds}", strconv.FormatInt(p.created.Unix(), 10), "{seen seconds}", strconv.FormatInt(p.seen.Unix(), 10),
+	).Replace(strings.TrimSpace(string(template)))
 }
 
 // person is the data of a row. All services have the same data, so their rows have about the
@@ -38,9 +43,6 @@ type person struct {
 	first, last, email, phone string
 	created, updated, seen    time.Time
 }
-
-// stamp is the time layout of the services.
-const stamp = "2006-01-02T15:04:05Z"
 
 var (
 	firstNames = []string{"Ada", "Grace", "Katherine", "Barbara", "Radia", "Hedy", "Margaret", "Frances", "Adele", "Joan"}
@@ -98,18 +100,19 @@ func (p page) read(r *http.Request) (page, error) {
 // book writes pages. It repeats a thousand rows with different numbers, so a decoder that
 // caches strings gains less than with one repeated row.
 type book struct {
-	service
-	total   int           // the length of the list
-	delay   time.Duration // before each response
-	rows    [1000]string
-	numbers [1000]int // the offset of the number in each row
+	contender
+	response string        // to a POST
+	total    int           // the length of the list
+	delay    time.Duration // before each response
+	rows     [1000]string
+	numbers  [1000]int // the offset of the number in each row
 }
 
-func newBook(s service, total int, delay time.Duration) *book {
-	b := &book{service: s, total: total, delay: delay}
+func newBook(c contender, total int, delay time.Duration) *book {
+	b := &book{contender: c, response: c.written("response", newPerson(0)), total: total, delay: delay}
 	for i := range b.rows {
 		p := newPerson(i)
-		b.rows[i] = s.row(p)
+		b.rows[i] = c.written("row", p)
 		b.numbers[i] = strings.Index(b.rows[i], p.number)
 	}
 	return b
@@ -168,10 +171,10 @@ const (
 func serve() error {
 	a := addresses{Services: make(map[string]string)}
 	for _, c := range everyone {
-		a.Services[c.name] = httptest.NewServer(newBook(c.service, listLength, 0)).URL
+		a.Services[c.name] = httptest.NewServer(newBook(c, listLength, 0)).URL
 	}
-	a.Long = httptest.NewServer(newBook(sdkContender.service, longListLength, 0)).URL
-	slow := httptest.NewUnstartedServer(newBook(sdkContender.service, listLength, delay))
+	a.Long = httptest.NewServer(newBook(sdkContender, longListLength, 0)).URL
+	slow := httptest.NewUnstartedServer(newBook(sdkContender, listLength, delay))
 	slow.Config.ErrorLog = log.New(io.Discard, "", 0) // a handshake ends early if another connection becomes free
 	slow.StartTLS()
 	a.Slow, a.Certificate = slow.URL, slow.Certificate().Raw

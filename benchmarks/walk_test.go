@@ -42,7 +42,7 @@ func BenchmarkWalk(b *testing.B) {
 // BenchmarkListPage reads one page from memory, so its profile shows almost only the SDK.
 func BenchmarkListPage(b *testing.B) {
 	for _, rows := range []int{20, 100, 1000} {
-		body := string(newBook(sdkContender.service, rows, 0).write(page{perPage: rows, total: rows}, http.Header{}))
+		body := string(newBook(sdkContender, rows, 0).write(page{perPage: rows, total: rows}, http.Header{}))
 		b.Run(fmt.Sprintf("rows=%d", rows), listing(body, false))
 		last := strings.LastIndex(body, `{"customer_id"`)
 		end := last + strings.Index(body[last:], "}") + 1

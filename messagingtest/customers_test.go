@@ -255,19 +255,3 @@ func TestCustomersAreFiltered(t *testing.T) {
 		assert.Equal(t, want, found, query)
 	}
 }
-
-func TestCustomersAreReadByTheClient(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	s.AddCustomers(messaging.Customer{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada", Providers: []string{"apns"}},
-		messaging.Customer{CustomerID: "c-2", Email: "grace@example.com"})
-	ada, err := s.Client().Customers.GetByEmail(t.Context(), "ADA@example.com")
-	require.NoError(t, err)
-	stored := s.Customers()[0]
-	assert.Equal(t, messaging.Customer{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada", Providers: []string{"apns"},
-		CreatedAt: stored.CreatedAt, UpdatedAt: stored.UpdatedAt, LastInteraction: stored.LastInteraction}, *ada)
-	_, err = s.Client().Customers.Get(t.Context(), "c-3")
-	require.ErrorIs(t, err, messaging.ErrCustomerNotFound)
-	two, err := s.Client().Customers.List(t.Context(), messaging.CustomerListParams{CustomerIDs: messaging.Only("c-1", "c-2")})
-	require.NoError(t, err)
-	assert.Len(t, two.Items, 2)
-}

@@ -1,7 +1,6 @@
 package messagingtest_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -60,20 +59,6 @@ func TestInMemoryFaultsAreThoseOfAServerOnAPort(t *testing.T) {
 	}
 }
 
-func TestInMemoryServerIsReachedAfterRetries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := messagingtest.NewServer(t, messagingtest.InMemory())
-		s.Fail("", 2, messagingtest.NotReached())
-		client := s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Hour, MaxWait: time.Hour}))
-		start := time.Now()
-		response, err := client.Broadcasts.SendPush(t.Context(), toEveryone)
-		require.NoError(t, err)
-		assert.Equal(t, 3, response.Attempts)
-		assert.GreaterOrEqual(t, time.Since(start), time.Hour)
-		assert.Len(t, s.PushBroadcasts(), 1)
-	})
-}
-
 func TestInMemoryCloseEndsADelayAndWaitsForTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := messagingtest.NewServer(t, messagingtest.InMemory())
@@ -94,20 +79,6 @@ func TestInMemoryCloseEndsADelayAndWaitsForTheRequest(t *testing.T) {
 		err := pushToAll(t, s.Client())
 		assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err), "the server no longer listens")
 		assert.ErrorIs(t, err, syscall.ECONNREFUSED)
-	})
-}
-
-func TestInMemoryRequestIsCarriedOutWhenItIsCanceled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := messagingtest.NewServer(t, messagingtest.InMemory())
-		s.Fail("", 1, messagingtest.Slow(time.Hour))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := s.Client().Broadcasts.SendPush(ctx, toEveryone)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-		synctest.Wait()
-		assert.Len(t, s.PushBroadcasts(), 1)
 	})
 }
 

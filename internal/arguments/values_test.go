@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"math"
 	"math/big"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -267,53 +265,4 @@ func TestProblemsOfValuesAreInTheOrderOfTheirNamesBesideTheOthers(t *testing.T) 
 	g := scripted.NewGate(t)
 	g.RequireInvalid(t, trigger, problems)
 	g.RequireInvalid(t, broadcast, []string{"subject is required", "variables.size cannot be written as JSON"})
-}
-
-func TestParamsAreNotModified(t *testing.T) {
-	values := func() map[string]any {
-		return map[string]any{
-			"at": anHourEast, "pointer": new(anHourEast), "none": nil, "bytes": []byte("jane"),
-			"list": []any{anHourEast, map[string]time.Time{"at": anHourEast}}, "times": []time.Time{anHourEast},
-			"raw": json.RawMessage(`{"a": 1}`), "days": []*ownTime{{anHourEast}},
-		}
-	}
-	customer := func() *messaging.CustomerParams {
-		return &messaging.CustomerParams{Email: "jane@example.com", Devices: []messaging.Device{{Type: "ios", Token: "token"}}}
-	}
-	definition := func() *messaging.Event {
-		event := &messaging.Event{ID: "signup"}
-		for _, name := range slices.Sorted(maps.Keys(values())) {
-			event.Parameters = append(event.Parameters, messaging.EventParameter{Name: name, Type: "Anything"})
-		}
-		return event
-	}
-	trigger := func() messaging.EventTriggerParams {
-		return messaging.EventTriggerParams{Definition: definition(), Customer: customer(), Values: values()}
-	}
-	broadcast := func() messaging.EmailBroadcastParams {
-		return messaging.EmailBroadcastParams{SenderEmail: "a@example.com", SenderName: "A", Email: "b@example.com", Subject: "S",
-			CC: []string{"c@example.com"}, Message: "M", MessageType: "T", Variables: values(),
-			To: messaging.ToCustomers(*customer()), Schedule: &messaging.Schedule{Date: "2099-03-01 09:00:00", Timezone: "UTC"}}
-	}
-	event := func() messaging.EventCreateParams {
-		return messaging.EventCreateParams{Name: "signup", Description: "D",
-			Parameters: []messaging.EventParameter{{Name: "plan", Type: "Text", Required: true}}}
-	}
-	g := scripted.NewGate(t)
-
-	triggered := trigger()
-	_, err := g.Client.Events.Trigger(t.Context(), triggered)
-	require.NoError(t, err)
-	assert.Equal(t, trigger(), triggered)
-
-	sent := broadcast()
-	_, err = g.Client.Broadcasts.SendEmail(t.Context(), sent)
-	require.NoError(t, err)
-	assert.Equal(t, broadcast(), sent)
-
-	created := event()
-	_, err = g.Client.Events.Create(t.Context(), created)
-	require.NoError(t, err)
-	assert.Equal(t, event(), created)
-	require.Len(t, g.Take(), 3)
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -45,19 +44,6 @@ func newSend(ctx context.Context, over roundTripper) *Exchange {
 		AttemptTimeout: AttemptTimeout{Limit: time.Minute},
 		Context:        ctx,
 	}}
-}
-
-func TestOutcomeOfACallThatIsCancelledDuringAWaitIsRetryable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(100*time.Millisecond, cancel)
-		x := newSend(ctx, responds(http.StatusTooManyRequests, ""))
-		defer x.End()
-		o := x.Send()
-		assert.ErrorIs(t, o.Err, context.Canceled)
-		assert.Equal(t, 1, o.Attempts)
-		assert.Equal(t, StepRetry, o.Step, "the service did nothing")
-	})
 }
 
 // A transport can send in a way that it does not report to httptrace.

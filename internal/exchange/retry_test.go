@@ -2,19 +2,12 @@ package exchange_test
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"regexp"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,392 +20,8 @@ import (
 	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
-// requestCounts is how many requests are made when every attempt ends alike: by
-// a read, by a send, and by a send with WithRepeatableSend.
-type requestCounts struct{ read, send, repeatable int }
-
-var (
-	repeatsEverything    = requestCounts{3, 3, 3}
-	repeatsNothing       = requestCounts{1, 1, 1}
-	repeatsReads         = requestCounts{3, 1, 1}
-	repeatsUnlessHarmful = requestCounts{3, 1, 3}
-)
-
-var (
-	errProxy = &net.OpError{Op: "proxyconnect", Net: "tcp", Err: scripted.ErrRefused}
-	errAlert = &net.OpError{Op: "remote error", Err: tls.AlertError(40)}
-)
-
-// outcome is what an attempt can come to, and what the client makes of it.
-type outcome struct {
-	name     string
-	attempts []scriptedAttempt
-	failure  error // an error of the type that is due, nil for success
-	delivery messaging.Delivery
-	requests requestCounts
-	row      string // of the table in the documentation
-}
-
-// scenario is an outcome, and what it takes in addition to a scene.
-type scenario struct {
-	outcome
-	opts   []messaging.Option
-	within func(context.Context) (context.Context, context.CancelFunc) // nil for any time
-	read   scripted.Call                                               // nil for a list of customers
-	send   scripted.Call                                               // nil for a broadcast
-}
-
-// scenarios are all outcomes, beginning with those that take more than a scene.
-func scenarios() []scenario {
-	transport, api, decode := new(messaging.TransportError), new(messaging.APIError), new(messaging.DecodeError)
-	soon := func(ctx context.Context) (context.Context, context.CancelFunc) {
-		return context.WithTimeout(ctx, 100*time.Millisecond)
-	}
-	over := func(ctx context.Context) (context.Context, context.CancelFunc) {
-		ctx, cancel := context.WithCancel(ctx)
-		cancel()
-		return ctx, cancel
-	}
-	failing := []messaging.Option{messaging.WithRateLimiter(&countingLimiter{failFrom: 1, err: errors.New("no lease")})}
-	refusing := []messaging.Option{messaging.WithGuard(func(context.Context, *messaging.Prepared) error { return errors.New("no") })}
-	success, none := when(scripted.Responds(200, scripted.Success)), requestCounts{}
-	notSent := messaging.DeliveryNotSent
-	all := []scenario{
-		{outcome: outcome{"invalid arguments", success, new(messaging.ValidationError), notSent, none, rowInvalid},
-			read: scripted.Do(messaging.Request{Method: "GET"}),
-			send: scripted.Do(messaging.Request{Method: "POST", Path: "/v1/tags", Body: newEndless()})},
-		{outcome: outcome{"a guard that refuses", success, new(messaging.GuardError), notSent, none, rowInvalid},
-			opts: refusing, read: scripted.TriggerEvent},
-		{outcome: outcome{"a malformed key", success, transport, notSent, none, rowBadKey},
-			read: withMalformedKey(scripted.ReadCustomers), send: withMalformedKey(scripted.SendBroadcast)},
-		{outcome: outcome{"a limiter that fails", success, transport, notSent, none, rowNotBegun}, opts: failing},
-		{outcome: outcome{"a context that is over", success, transport, notSent, none, rowNotBegun}, within: over},
-		{outcome: outcome{"a context that ends", when(scripted.Connects(scripted.Hangs)), transport, messaging.DeliveryUnknown,
-			repeatsNothing, rowContextEnded}, within: soon},
-		{outcome: outcome{"a trigger whose data is false", when(scripted.Responds(200, `{"success":true,"data":false}`)), api,
-			messaging.DeliveryRejected, repeatsNothing, rowSuccessFalse}, read: scripted.TriggerEvent, send: scripted.TriggerEvent},
-		{outcome: outcome{"data that cannot be read", when(scripted.Responds(200, `{"success":true,"data":7}`)), decode,
-			messaging.DeliveryAccepted, repeatsNothing, rowDataUnreadable}, send: scripted.CreateEvent},
-		{outcome: outcome{"404 of the service", answered(scripted.Failure, 404), api, messaging.DeliveryRejected, repeatsNothing, row404}},
-	}
-	for _, o := range outcomes() {
-		all = append(all, scenario{outcome: o})
-	}
-	return all
-}
-
-// newEndless returns a value that holds itself.
-func newEndless() map[string]any {
-	endless := map[string]any{}
-	endless["self"] = endless
-	return endless
-}
-
-// withMalformedKey returns a call of a client whose key source returns a malformed key.
-func withMalformedKey(call scripted.Call) scripted.Call {
-	return func(ctx context.Context, _ *messaging.Client, opts ...messaging.RequestOption) error {
-		client, err := messaging.NewClient("https://api.example.com", "",
-			messaging.WithKeySource(func(context.Context) (string, error) { return "key\n", nil }))
-		if err != nil {
-			return err
-		}
-		return call(ctx, client, opts...)
-	}
-}
-
-type scriptedAttempt struct {
-	status int // -1 where it does not matter
-	play   scripted.Scene
-}
-
-func when(play scripted.Scene) []scriptedAttempt { return []scriptedAttempt{{-1, play}} }
-
-// answered gives the same answer under each of the statuses.
-func answered(body string, statuses ...int) []scriptedAttempt {
-	var attempts []scriptedAttempt
-	for _, status := range statuses {
-		attempts = append(attempts, scriptedAttempt{status, scripted.Responds(status, body)})
-	}
-	return attempts
-}
-
-// The rows of the table in the documentation.
-const (
-	rowInvalid         = firstRow
-	rowNotBegun        = "not begun: key source, limiter, context"
-	rowBadKey          = "not begun: malformed API key"
-	rowNoConnectionNow = "no connection (temporary)"
-	rowNoConnection    = "no connection: host, certificate or proxy"
-	rowUnrecognized    = "an unknown error from your transport"
-	rowNoResponse      = "connected, no response"
-	rowContextEnded    = "connected, and the caller's context ended"
-	row429             = "429"
-	rowServerError     = "408, 425, 500, 502, 503, 504, 520 to 599"
-	rowBadRequest      = "422 with JSON, 413, 414, most other 4xx (2)"
-	row404             = "404 (2)"
-	rowRefused         = "any other 4xx, 501, 505"
-	rowOtherStatus     = "3xx, 101, 511, any other status"
-	rowSuccessFalse    = "2xx with success false; a trigger with data false"
-	rowCutShort        = "2xx with a truncated body"
-	rowUnreadable      = "2xx that is not from the service, such as HTML"
-	rowDataUnreadable  = lastRow
-)
-
-// outcomes is what the package documentation says about retries, row by row.
-func outcomes() []outcome {
-	transport, api, decode := new(messaging.TransportError), new(messaging.APIError), new(messaging.DecodeError)
-	notSent, rejected := messaging.DeliveryNotSent, messaging.DeliveryRejected
-	unknown, accepted := messaging.DeliveryUnknown, messaging.DeliveryAccepted
-	neverConnects, breaks, responds := scripted.NeverConnects, scripted.Breaks, scripted.Responds
-	says := func(body string) []scriptedAttempt { return when(responds(200, body)) }
-	return []outcome{
-		{"a connection that is refused", when(neverConnects(scripted.ErrRefused)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a name server that fails", when(neverConnects(scripted.ErrLookup(net.DNSError{IsTemporary: true}))), transport, notSent,
-			repeatsEverything, rowNoConnectionNow},
-		{"a name server that does not answer", when(neverConnects(scripted.ErrLookup(net.DNSError{IsTimeout: true}))), transport, notSent,
-			repeatsEverything, rowNoConnectionNow},
-		{"a connection or handshake that takes too long", when(neverConnects(os.ErrDeadlineExceeded)), transport, notSent, repeatsEverything,
-			rowNoConnectionNow},
-		{"an attempt that times out before it has a connection", when(scripted.NeverConnectsInTime), transport, notSent, repeatsEverything,
-			rowNoConnectionNow},
-		{"a handshake that is reset", when(neverConnects(scripted.ErrReset)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a handshake that breaks off", when(neverConnects(io.EOF)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a handshake that breaks off within a record", when(neverConnects(io.ErrUnexpectedEOF)), transport, notSent, repeatsEverything,
-			rowNoConnectionNow},
-		{"a proxy that cannot be reached", when(neverConnects(errProxy)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-
-		{"a host that does not exist", when(neverConnects(scripted.ErrLookup(net.DNSError{IsNotFound: true}))), transport, notSent,
-			repeatsNothing, rowNoConnection},
-		{"a certificate that cannot be trusted", when(neverConnects(scripted.ErrUnknownCA)), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a handshake that the other side refuses", when(neverConnects(errAlert)), transport, notSent, repeatsNothing, rowNoConnection},
-		{"https to a port that speaks http", when(neverConnects(errors.New("server gave HTTP response to HTTPS client"))), transport, notSent,
-			repeatsNothing, rowNoConnection},
-		{"a proxy whose certificate cannot be trusted", when(scripted.NeverConnects(&net.OpError{Op: "proxyconnect",
-			Err: scripted.ErrUnknownCA})), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a proxy that refuses over SOCKS", when(scripted.NeverConnects(&net.OpError{Op: "socks connect",
-			Err: errors.New("not allowed by ruleset")})), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a certificate that cannot be trusted, within an error that is a net.Error",
-			when(scripted.NeverConnects(fmt.Errorf("tracing: %w", &url.Error{Err: scripted.ErrUnknownCA}))), transport, notSent,
-			repeatsNothing, rowNoConnection},
-		{"a connection that the server closed while it was idle",
-			when(scripted.NeverConnects(errors.New("http: server closed idle connection"))), transport, notSent,
-			repeatsEverything, rowNoConnectionNow},
-		{"a proxy that refuses", when(neverConnects(errors.New("Proxy Authentication Required"))), transport, notSent, repeatsNothing,
-			rowNoConnection},
-
-		{"an answer that is lost", when(breaks(io.EOF)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"a connection that is reset", when(breaks(scripted.ErrReset)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"a dial that fails after a connection was there", when(breaks(scripted.ErrRefused)), transport, unknown, repeatsUnlessHarmful,
-			rowNoResponse},
-		{"an attempt that times out", when(scripted.Connects(scripted.Hangs)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"a malformed answer", when(breaks(errors.New("malformed HTTP response"))), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"an unknown error of a transport that reports nothing", when(failsUntraced(errors.New("no mock matches"))), transport, notSent,
-			repeatsUnlessHarmful, rowUnrecognized},
-		{"an error that does not tell how far it got", when(failsUntraced(scripted.ErrRefused)), transport, notSent, repeatsEverything,
-			rowNoConnectionNow},
-
-		{"429", answered(scripted.Failure, 429), api, rejected, repeatsEverything, row429},
-		{"408 and 425", answered(scripted.Failure, 408, 425), api, unknown, repeatsUnlessHarmful, rowServerError},
-		{"any other 4xx", answered("", statuses(400, 499, 408, 413, 414, 425, 429)...), api, rejected, repeatsNothing, rowRefused},
-		{"413 and 414", answered("", 413, 414), api, rejected, repeatsNothing, rowBadRequest},
-		{"501 and 505", answered(scripted.Failure, 501, 505), api, rejected, repeatsNothing, rowRefused},
-		{"500, 502, 503 and 504", answered(scripted.Failure, 500, 502, 503, 504), api, unknown, repeatsUnlessHarmful, rowServerError},
-		{"520 to 599", answered(scripted.Failure, statuses(520, 599)...), api, unknown, repeatsUnlessHarmful, rowServerError},
-		{"511 and its neighbours", answered(scripted.Failure, statuses(506, 519)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"3xx", answered(scripted.Failure, statuses(300, 399)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"1xx, 101 included", answered(scripted.Failure, statuses(100, 199)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"statuses below every class", answered(scripted.Failure, statuses(0, 99)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"statuses above every class", answered(scripted.Failure, statuses(600, 999)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"400 and 409 of the service", when(responds(400, scripted.Failure)), api, rejected, repeatsNothing, rowBadRequest},
-		{"422 with JSON", when(responds(422, `["No."]`)), api, rejected, repeatsNothing, rowBadRequest},
-		{"a status that the body contradicts", when(responds(400, scripted.Success)), api, rejected, repeatsNothing, rowBadRequest},
-
-		{"2xx that says success", answered(scripted.Success, statuses(200, 299)...), nil, accepted, repeatsNothing, ""},
-		{"2xx that says success, last, and as HTML",
-			when(responds(200, `{"message":"x","data":null,"success":true}`, "Content-Type", "text/html")),
-			nil, accepted, repeatsNothing, ""},
-		{"2xx that says no success", says(scripted.Failure), api, rejected, repeatsNothing, rowSuccessFalse},
-		{"2xx that is cut short", when(scripted.RespondsFrom(200, &scripted.CutShort{})), transport, unknown, repeatsReads, rowCutShort},
-		{"2xx with nothing in it", says(""), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx that is HTML", says("<html>Welcome</html>"), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx that came whole and breaks off", says(`{"success":true,"data":`), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx that is a list", says(`[{"success":true}]`), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx that is null", says(`null`), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx that is too large", says(`{"success":true,"message":"` + strings.Repeat("x", maxResponse) + `"}`), decode, unknown, repeatsNothing,
-			rowUnreadable},
-		{"2xx that does not tell whether it is a success", says(`{"message":"Done"}`), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx whose success is a text", says(`{"success":"true"}`), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx whose success is a number", says(`{"success":1}`), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx whose success is null", says(`{"success":null}`), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx that says both", says(`{"success":false,"success":true}`), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx that says it in capitals", says(`{"SUCCESS":true}`), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx with more after its end", says(scripted.Success + "{}"), decode, unknown, repeatsNothing, rowUnreadable},
-	}
-}
-
 // maxResponse is the limit of the answers in these tests.
 const maxResponse = 1000
-
-// statuses are those from first to last, less the exceptions.
-func statuses(first, last int, except ...int) []int {
-	var all []int
-	for status := first; status <= last; status++ {
-		if !slices.Contains(except, status) {
-			all = append(all, status)
-		}
-	}
-	return all
-}
-
-// failsUntraced fails without a word to httptrace.
-func failsUntraced(err error) scripted.Scene {
-	return func(*http.Request) (*http.Response, error) { return nil, err }
-}
-
-func TestRetryByOutcome(t *testing.T) {
-	for _, row := range scenarios() {
-		scripted.RunInBubble(t, row.name, func(t *testing.T) {
-			for _, attempt := range row.attempts {
-				row.check(t, attempt)
-			}
-		})
-	}
-}
-
-type outcomeCall struct {
-	name    string
-	perform scripted.Call
-	opts    []messaging.RequestOption
-	want    int
-}
-
-func (s scenario) calls() []outcomeCall {
-	read, send := s.read, s.send
-	if read == nil {
-		read = scripted.ReadCustomers
-	}
-	if send == nil {
-		send = scripted.SendBroadcast
-	}
-	return []outcomeCall{
-		{"read", read, nil, s.requests.read},
-		{"send", send, nil, s.requests.send},
-		{"send with WithRepeatableSend", send, []messaging.RequestOption{messaging.WithRepeatableSend()}, s.requests.repeatable},
-	}
-}
-
-func (s scenario) check(t *testing.T, attempt scriptedAttempt) {
-	t.Helper()
-	for _, call := range s.calls() {
-		transport, err := s.make(t, attempt, call)
-		which := fmt.Sprintf("%s, status %d", call.name, attempt.status)
-		delivery := s.delivery
-		if call.name == "read" && delivery == messaging.DeliveryNotSent && call.want > 0 {
-			delivery = messaging.DeliveryUnknown // without a body, a given transport proves nothing
-		}
-		assert.IsType(t, s.failure, err, which)
-		assert.Equal(t, delivery, messaging.DeliveryOf(err), which)
-		assert.Equal(t, call.want, len(transport.Sent), which)
-		if call.want > 0 && s.within == nil { // what is repeated within a call can be repeated after it
-			assert.Equal(t, call.want > 1, messaging.NextStepOf(err) == messaging.NextRetry, which)
-		}
-	}
-}
-
-// make makes a call over a transport that plays an attempt.
-func (s scenario) make(t *testing.T, attempt scriptedAttempt, call outcomeCall) (*scripted.Transport, error) {
-	t.Helper()
-	client, transport := scripted.NewClient(t, []scripted.Scene{attempt.play},
-		append(s.opts, messaging.WithMaxResponseBytes(maxResponse))...)
-	ctx, cancel := t.Context(), context.CancelFunc(func() {})
-	if s.within != nil {
-		ctx, cancel = s.within(ctx)
-	}
-	defer cancel()
-	return transport, call.perform(ctx, client, call.opts...)
-}
-
-func TestRetryOutcomesCoverEveryStatus(t *testing.T) {
-	var all []int
-	for _, row := range outcomes() {
-		for _, attempt := range row.attempts {
-			if attempt.status >= 0 {
-				all = append(all, attempt.status)
-			}
-		}
-	}
-	slices.Sort(all)
-	assert.Equal(t, statuses(0, 999), all, "each status that HTTP can carry belongs to one row")
-}
-
-func TestDeliveryOfOperationsThatReadTheirData(t *testing.T) {
-	tests := []struct {
-		name     string
-		perform  scripted.Call
-		body     string
-		failure  error
-		delivery messaging.Delivery
-	}{
-		{"another send answered false says what it says", scripted.Do(messaging.Request{Method: "PUT", Path: "/v1/tags"}),
-			`{"success":true,"data":false}`, nil, messaging.DeliveryAccepted},
-		{"a created event without an id is there", scripted.CreateEvent, `{"success":true,"data":{"name":"order_paid"}}`,
-			new(messaging.DecodeError), messaging.DeliveryAccepted},
-		{"what Into cannot take was carried out", scripted.Do(messaging.Request{Method: "PUT", Path: "/v1/tags", Into: new(int)}),
-			`{"success":true,"data":"x"}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, test.body)})
-			err := test.perform(t.Context(), client, messaging.WithRepeatableSend())
-			assert.IsType(t, test.failure, err)
-			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
-			assert.Len(t, transport.Sent, 1)
-		})
-	}
-}
-
-func TestDeliveryIsTheLeastCertainOfAllAttempts(t *testing.T) {
-	tests := []struct {
-		name     string
-		scenes   []scripted.Scene
-		attempts int
-		delivery messaging.Delivery
-	}{
-		{"not sent, then refused by the service, is rejected",
-			[]scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Responds(400, "")}, 2, messaging.DeliveryRejected},
-		{"a lost answer, then a refusal, is unknown", []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(400, "")}, 2,
-			messaging.DeliveryUnknown},
-		{"a server error, then no connection, is unknown",
-			[]scripted.Scene{scripted.Responds(503, ""), scripted.NeverConnects(scripted.ErrUnknownCA)}, 2, messaging.DeliveryUnknown},
-		{"never sent at all is not sent", []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused)}, 3, messaging.DeliveryNotSent},
-		{"a lost answer, then an answer that cannot be read, is unknown", []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(200, "x")},
-			2, messaging.DeliveryUnknown},
-	}
-	for _, test := range tests {
-		scripted.RunInBubble(t, test.name, func(t *testing.T) {
-			client, transport := scripted.NewClient(t, test.scenes)
-			err := scripted.SendBroadcast(t.Context(), client, messaging.WithRepeatableSend())
-			require.Error(t, err)
-			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
-			assert.Len(t, transport.Sent, test.attempts)
-		})
-	}
-	scripted.RunInBubble(t, "accepted is certain, whatever went before", func(t *testing.T) {
-		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, ""), scripted.Responds(200, `{"success":true,"data":{}}`)})
-		err := scripted.CreateEvent(t.Context(), client, messaging.WithRepeatableSend())
-		require.ErrorAs(t, err, new(*messaging.DecodeError))
-		assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
-		assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
-	})
-	scripted.RunInBubble(t, "success makes up for all that went before", func(t *testing.T) {
-		client, _ := scripted.NewClient(t,
-			[]scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Responds(429, ""), scripted.Responds(200, scripted.Success)},
-			messaging.WithRetryPolicy(messaging.RetryPolicy{}))
-		response, err := client.Broadcasts.SendEmail(t.Context(), scripted.BroadcastTo(scripted.PersonalEmail))
-		require.NoError(t, err)
-		assert.Equal(t, 3, response.Attempts)
-	})
-}
 
 func pageWithNext(cursor string) string {
 	return fmt.Sprintf(`{"success":true,"data":[{"customer_id":"c-1"}],"meta":{"has_next_page":true,"next_page_cursor":%q}}`, cursor)
@@ -501,38 +110,18 @@ func TestContextThatHasEndedSendsNothing(t *testing.T) {
 }
 
 func TestContextThatEndsDuringAWaitKeepsTheLastError(t *testing.T) {
-	tests := []struct {
-		name     string
-		play     scripted.Scene
-		delivery messaging.Delivery
-		before   error
-	}{
-		{"a server error stays unknown", scripted.Responds(503, scripted.Failure), messaging.DeliveryUnknown, messaging.ErrServer},
-		{"a lost answer stays unknown", scripted.Breaks(io.EOF), messaging.DeliveryUnknown, io.EOF},
-		{"what was not sent stays not sent", scripted.NeverConnects(scripted.ErrRefused), messaging.DeliveryNotSent, syscall.ECONNREFUSED},
-	}
-	for _, test := range tests {
-		scripted.RunInBubble(t, test.name, func(t *testing.T) {
-			client, transport := scripted.NewClient(t, []scripted.Scene{test.play})
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(100*time.Millisecond, func() { cancel(errShutdown) })
-			start := time.Now()
-			err := scripted.SendBroadcast(ctx, client, messaging.WithRepeatableSend())
-			require.ErrorIs(t, err, context.Canceled)
-			assert.ErrorIs(t, err, test.before)
-			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
-			assert.Equal(t, 100*time.Millisecond, time.Since(start))
-			assert.Len(t, transport.Sent, 1)
-			assert.Contains(t, err.Error(), "while waiting to retry")
-		})
-	}
-	scripted.RunInBubble(t, "the error of the last attempt is whole", func(t *testing.T) {
-		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, scripted.Failure)})
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(100*time.Millisecond, cancel)
+	synctest.Test(t, func(t *testing.T) {
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, scripted.Failure)})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(100*time.Millisecond, func() { cancel(errShutdown) })
+		start := time.Now()
+		err := scripted.SendBroadcast(ctx, client, messaging.WithRepeatableSend())
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Contains(t, err.Error(), "while waiting to retry")
+		assert.Equal(t, 100*time.Millisecond, time.Since(start))
+		assert.Len(t, transport.Sent, 1)
 		var answer *messaging.APIError
-		require.ErrorAs(t, scripted.SendBroadcast(ctx, client, messaging.WithRepeatableSend()), &answer)
-		assert.Equal(t, "No.", answer.Message)
+		require.ErrorAs(t, err, &answer)
 		assert.Equal(t, 1, answer.Attempts)
 		assert.EqualError(t, answer, "send email broadcast: POST /v1/broadcast/send/email: 503 Service Unavailable: No.; "+
 			"the broadcast may have been sent")
@@ -573,25 +162,6 @@ func TestAttemptTimeout(t *testing.T) {
 			})
 		}
 	}
-	scripted.RunInBubble(t, "nobody waits for the body of another protocol", func(t *testing.T) {
-		client, _ := scripted.NewClient(t, []scripted.Scene{func(req *http.Request) (*http.Response, error) {
-			return scripted.RespondsFrom(101, scripted.HangingReader(req.Context()))(req)
-		}})
-		start := time.Now()
-		var answer *messaging.APIError
-		require.ErrorAs(t, scripted.SendBroadcast(t.Context(), client), &answer)
-		assert.Zero(t, time.Since(start))
-	})
-	scripted.RunInBubble(t, "an error that never ends is judged by its status", func(t *testing.T) {
-		endless := func(req *http.Request) (*http.Response, error) {
-			return scripted.RespondsFrom(503, io.MultiReader(strings.NewReader("busy"), scripted.HangingReader(req.Context())))(req)
-		}
-		client, _ := scripted.NewClient(t, []scripted.Scene{endless}, messaging.WithAttemptTimeout(time.Second))
-		var answer *messaging.APIError
-		require.ErrorAs(t, scripted.SendBroadcast(t.Context(), client), &answer)
-		assert.Equal(t, 503, answer.StatusCode)
-		assert.Equal(t, "busy", string(answer.Body))
-	})
 }
 
 func TestRetryWaitsGrowAtRandomWithinBounds(t *testing.T) {
@@ -721,85 +291,71 @@ func TestRetryIsNotAwaitedBeyondTheDeadline(t *testing.T) {
 			assert.Zero(t, time.Since(start))
 		})
 	}
+	scripted.RunInBubble(t, "a wait that ends before the deadline is awaited", func(t *testing.T) {
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, scripted.Failure)},
+			messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: patience - 1, MaxWait: patience - 1}))
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		require.ErrorIs(t, scripted.ReadCustomers(ctx, client), messaging.ErrServer)
+		assert.Equal(t, []time.Duration{patience - 1}, transport.Waits())
+	})
 }
 
-func TestRetryMaxAttempts(t *testing.T) {
-	for _, attempts := range []int{1, 2, 7} {
-		scripted.RunInBubble(t, fmt.Sprint(attempts), func(t *testing.T) {
-			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")},
-				messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: attempts}))
-			var answer *messaging.APIError
-			require.ErrorAs(t, scripted.ReadCustomers(t.Context(), client), &answer)
-			assert.Len(t, transport.Sent, attempts)
-			assert.Equal(t, attempts, answer.Attempts)
-		})
-	}
-}
-
-// realCall is a read, a send or a repeatable send, and how many requests it makes.
-type realCall struct {
-	name    string
-	perform scripted.Call
-	want    int
-}
-
-func (r requestCounts) calls() []realCall {
-	repeatable := func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
+// calls are a read, a send and a repeatable send.
+var calls = map[string]scripted.Call{"read": scripted.ReadCustomers, "send": scripted.SendBroadcast,
+	"repeatable send": func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
 		return scripted.SendBroadcast(ctx, client, messaging.WithRepeatableSend())
-	}
-	return []realCall{{"read", scripted.ReadCustomers, r.read}, {"send", scripted.SendBroadcast, r.send},
-		{"repeatable send", repeatable, r.repeatable}}
-}
+	}}
 
 func TestRetryByFailedConnection(t *testing.T) {
 	tests := []struct {
 		name     string
 		target   func(*testing.T) (string, *http.Client)
-		requests requestCounts
+		attempts int
 	}{
 		{"nobody listens", func(t *testing.T) (string, *http.Client) {
 			return "http://" + faultserver.ClosedAddress(t), &http.Client{Transport: &http.Transport{}}
-		}, repeatsEverything},
+		}, 3},
 		{"the handshake breaks off", func(t *testing.T) (string, *http.Client) {
 			server := faultserver.Start(t, faultserver.Script{faultserver.ReadBytes(1)})
 			return "https://" + server.Address(), server.Client()
-		}, repeatsEverything},
+		}, 3},
 		{"the proxy is not there", func(t *testing.T) (string, *http.Client) {
 			return "https://api.example.com", overProxy(t, "http://"+faultserver.ClosedAddress(t))
-		}, repeatsEverything},
+		}, 3},
 		{"the certificate is signed by nobody known", func(t *testing.T) (string, *http.Client) {
 			server := faultserver.StartTLS(t, faultserver.EachRequest(faultserver.Close))
 			return server.URL(), &http.Client{Transport: &http.Transport{}}
-		}, repeatsNothing},
+		}, 1},
 		{"https meets http", func(t *testing.T) (string, *http.Client) {
 			server := faultserver.Start(t, faultserver.Script{faultserver.ReadBytes(1), faultserver.Respond(400, ""), faultserver.Hang})
 			return "https://" + server.Address(), server.Client()
-		}, repeatsNothing},
+		}, 1},
 		{"the proxy refuses", func(t *testing.T) (string, *http.Client) {
 			proxy := faultserver.Start(t, faultserver.EachRequest(faultserver.Respond(http.StatusProxyAuthRequired, "")))
 			return "https://api.example.com", overProxy(t, proxy.URL())
-		}, repeatsNothing},
+		}, 1},
 	}
 	for _, test := range tests {
-		for _, call := range test.requests.calls() {
+		for name, perform := range calls {
 			for _, own := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s, %s, own transport %t", test.name, call.name, own), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s, %s, own transport %t", test.name, name, own), func(t *testing.T) {
 					baseURL, over := test.target(t)
 					client := scripted.NewClientOver(t, baseURL, over, scripted.WithQuickRetries())
 					if own {
 						client = scripted.NewClientOnOwnTransport(t, baseURL, over.Transport.(*http.Transport), scripted.WithQuickRetries())
 					}
-					err := call.perform(t.Context(), client)
+					err := perform(t.Context(), client)
 					var failed *messaging.TransportError
 					require.ErrorAs(t, err, &failed)
 					want := messaging.DeliveryNotSent
-					if call.name == "read" && !own {
+					if name == "read" && !own {
 						want = messaging.DeliveryUnknown // it has no body that could prove anything
 					}
 					assert.Equal(t, want, messaging.DeliveryOf(err))
-					assert.Equal(t, call.want, failed.Attempts)
-					assert.Equal(t, call.want > 1, messaging.NextStepOf(err) == messaging.NextRetry)
-					assert.Equal(t, call.want == 1, messaging.NextStepOf(err) == messaging.NextFixSetup)
+					assert.Equal(t, test.attempts, failed.Attempts)
+					assert.Equal(t, test.attempts > 1, messaging.NextStepOf(err) == messaging.NextRetry)
+					assert.Equal(t, test.attempts == 1, messaging.NextStepOf(err) == messaging.NextFixSetup)
 				})
 			}
 		}
@@ -814,17 +370,20 @@ func overProxy(t *testing.T, address string) *http.Client {
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
+	const moved = `{"success":false,"message":"We have moved."}`
 	elsewhere := faultserver.Start(t, faultserver.EachRequest(faultserver.Respond(200, scripted.Success)))
-	targets := map[string]string{"to another host": elsewhere.URL() + "/v1/customers", "on the same host": "/elsewhere"}
-	for _, status := range []int{301, 302, 303, 307, 308} {
+	targets := map[string]string{"to another host": elsewhere.URL() + "/v1/customers", "on the same host": "/elsewhere",
+		"to no place": "http://[::1", "without a place": ""}
+	for _, status := range []int{300, 301, 302, 303, 307, 308} {
 		for where, target := range targets {
-			for _, call := range repeatsNothing.calls() {
-				t.Run(fmt.Sprintf("%d %s, %s", status, where, call.name), func(t *testing.T) {
-					server := faultserver.Start(t, faultserver.EachRequest(faultserver.Respond(status, "", "Location: "+target)))
-					err := call.perform(t.Context(), scripted.NewClientOver(t, server.URL(), server.Client(), scripted.WithQuickRetries()))
+			for name, perform := range calls {
+				t.Run(fmt.Sprintf("%d %s, %s", status, where, name), func(t *testing.T) {
+					server := faultserver.Start(t, faultserver.EachRequest(faultserver.Respond(status, moved, "Location: "+target)))
+					err := perform(t.Context(), scripted.NewClientOver(t, server.URL(), server.Client(), scripted.WithQuickRetries()))
 					var answer *messaging.APIError
 					require.ErrorAs(t, err, &answer)
 					assert.Equal(t, status, answer.StatusCode)
+					assert.Equal(t, "We have moved.", answer.Message)
 					assert.Equal(t, target, answer.Header.Get("Location"))
 					assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 					assert.Contains(t, err.Error(), "check the base URL")
@@ -834,68 +393,4 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		}
 	}
 	assert.Zero(t, elsewhere.Connections(), "nothing, and above all no key, may reach the other host")
-}
-
-// documentedRow is a row of the table of failures in the documentation.
-type documentedRow struct{ what, delivery, read, send string }
-
-const firstRow, lastRow = "invalid arguments, a guard's refusal", "2xx with success true and unreadable data"
-
-// documentedTable reads the table of the package documentation.
-func documentedTable(t *testing.T) []documentedRow {
-	t.Helper()
-	const path, prefix = "../../doc.go", "//\t"
-	source, err := os.ReadFile(path)
-	require.NoError(t, err)
-	_, text, found := strings.Cut(string(source), prefix+firstRow)
-	require.True(t, found, "the table in %s", path)
-	var rows []documentedRow
-	for line := range strings.Lines(firstRow + text) {
-		cells := regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(strings.TrimPrefix(line, prefix)), -1)
-		require.Len(t, cells, 4, line)
-		rows = append(rows, documentedRow{cells[0], cells[1], cells[2], cells[3]})
-		if cells[0] == lastRow {
-			break
-		}
-	}
-	return rows
-}
-
-func TestTableOfTheDocumentationIsTrue(t *testing.T) {
-	documented := documentedTable(t)
-	seen := map[string]bool{}
-	for _, o := range scenarios() {
-		if o.failure == nil {
-			continue
-		}
-		seen[o.row] = true
-		scripted.RunInBubble(t, o.name, func(t *testing.T) {
-			for _, attempt := range o.attempts {
-				assert.Contains(t, documented, o.documented(t, attempt), "status %d", attempt.status)
-			}
-		})
-	}
-	for _, row := range documented {
-		assert.True(t, seen[row.what], "nothing shows that this is true: %s", row.what)
-	}
-}
-
-// documented returns the row that the documentation should have.
-func (s scenario) documented(t *testing.T, attempt scriptedAttempt) documentedRow {
-	t.Helper()
-	var steps []string
-	for _, call := range s.calls() {
-		_, err := s.make(t, attempt, call)
-		step := messaging.NextStepOf(err)
-		steps = append(steps, []string{"Check", "None", "Retry", "FixRequest", "FixSetup"}[step])
-	}
-	row := documentedRow{s.row, s.delivery.String(), steps[0], steps[1]}
-	switch repeatable := steps[2]; {
-	case repeatable == steps[1]:
-	case repeatable == "Retry":
-		row.send += " (1)"
-	default:
-		row.send += ", and not " + repeatable
-	}
-	return row
 }

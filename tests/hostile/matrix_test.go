@@ -22,7 +22,6 @@
 // Clients:
 //
 //	at, through, over     the base URL and the transport
-//	within                the context of the call
 //	withShortTimeout      a short attempt timeout, for servers that never finish
 //	sending               another call than a broadcast
 //
@@ -146,7 +145,6 @@ type hostileCase struct {
 	baseURL   string // "" for the server's own
 	transport func(*testing.T, *faultserver.Server) http.RoundTripper
 	timesOut  bool // with a shortTimeout, or a longer one
-	within    func(context.Context) (context.Context, context.CancelFunc)
 	send      callFunc
 	calls     []hostileCall
 	checks    []hostileCheck
@@ -203,9 +201,7 @@ func (c *hostileCase) result(t *testing.T, call hostileCall) callResult {
 func (c *hostileCase) perform(t *testing.T, call hostileCall, options ...messaging.Option) callResult {
 	server := c.start(t)
 	client := c.client(t, server, options...)
-	ctx, cancel := c.within(t.Context())
-	defer cancel()
-	value, err := call.perform(ctx, client)
+	value, err := call.perform(t.Context(), client)
 	return callResult{value, err, server}
 }
 
@@ -278,7 +274,7 @@ func join(parts ...hostileCases) hostileCases { return slices.Concat(parts...) }
 func custom(test func(*testing.T)) hostileCases { return hostileCases{{test: test}} }
 
 func servedBy(start func(testing.TB) *faultserver.Server) hostileCases {
-	return hostileCases{{start: start, within: context.WithCancel, send: sendBroadcast}}
+	return hostileCases{{start: start, send: sendBroadcast}}
 }
 
 // onConnections plays one script per connection, and the last one on all
@@ -358,10 +354,6 @@ const (
 
 func (cs hostileCases) withShortTimeout() hostileCases {
 	return cs.change(func(c *hostileCase) { c.timesOut = true })
-}
-
-func (cs hostileCases) within(limit func(context.Context) (context.Context, context.CancelFunc)) hostileCases {
-	return cs.change(func(c *hostileCase) { c.within = limit })
 }
 
 // at replaces the base URL. The transport still dials the server.
