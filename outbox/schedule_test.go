@@ -79,12 +79,23 @@ func TestWhatIsNotDueAndWhatIsOverIsNeitherSeenNorClaimed(t *testing.T) {
 
 func TestAWorkerLooksAtNotAfterBeforeItSends(t *testing.T) {
 	db, service := openFile(t), newService()
+	var over time.Time
 	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{func() error {
-		time.Sleep(300 * time.Millisecond) // until its time is over
+		time.Sleep(time.Until(over))
 		return nil
 	}}))
-	add(t, o, outbox.Item{Key: "order", NotAfter: time.Now().Add(200 * time.Millisecond)})
-	assert.Equal(t, outbox.Delivered{Rejected: 1}, deliver(t, o, "order"))
+	for key, delivery := range map[string]messaging.Delivery{
+		"new": messaging.DeliveryNotSent, "sent before": messaging.DeliveryUnknown,
+	} {
+		over = time.Now().Add(500 * time.Millisecond)
+		add(t, o, outbox.Item{Key: key, NotAfter: over, Repeatable: true})
+		if delivery == messaging.DeliveryUnknown {
+			db.crash(t, key)
+			db.shift(t, -3*time.Hour, "not_before")
+		}
+		assert.Equal(t, outbox.Delivered{Rejected: 1}, deliver(t, o, key))
+		assert.Equal(t, delivery, entryOf(t, o, key).Delivery, key)
+	}
 	assert.Zero(t, service.requests())
 }
 
