@@ -9,12 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messaging-go/messaging/outbox/torture/internal/pgserver"
+	"github.com/messaging-go/messaging/outbox/torture/internal/process"
 	"github.com/messaging-go/messaging/outbox/torture/internal/report"
 )
 
 // TestMain lets the test binary be its own child processes.
 func TestMain(m *testing.M) {
 	children[senderName] = runSender
+	children[serverName] = runServer
 	if len(os.Args) > 1 && children[os.Args[1]] != nil {
 		if err := command(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -27,6 +30,32 @@ func TestMain(m *testing.M) {
 		ownPostgres.Close()
 	}
 	os.Exit(code)
+}
+
+// serverName is the name of a process that starts a Postgres, among the child processes.
+const serverName = "server"
+
+func runServer(ctx context.Context, _ string) error {
+	server, err := pgserver.Start(ctx)
+	if err != nil {
+		return err
+	}
+	process.Ready()
+	process.Print(server.URL)
+	<-ctx.Done()
+	return nil // without Close, as after a crash
+}
+
+func TestAServerEndsWithTheProcessThatStartedIt(t *testing.T) {
+	p, err := process.Start(serverName, nil)
+	if err != nil {
+		t.Skip(err)
+	}
+	var url string
+	must(t, p.Read(&url))
+	must(t, pgserver.Execute(t.Context(), url, "SELECT 1"))
+	p.Kill()
+	until(t, func() bool { return pgserver.Execute(t.Context(), url, "SELECT 1") != nil })
 }
 
 // The faults that wait for leases, and those that start servers, run in the nightly checks.

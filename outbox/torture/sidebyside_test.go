@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -68,8 +66,8 @@ func compare(b *testing.B, i, entries, kills int) {
 	b.ReportMetric(float64(r.unknownCarried), "unknown-carried-out")
 }
 
-// disturb runs the process that sends and kills it now and then, at the same points on the way for every way of sending. It
-// reports the rate before the first kill.
+// disturb runs the process that sends and kills it at even steps, the same for every way of sending. It reports the rate
+// before the first kill.
 func disturb(b *testing.B, t senderTask, to *service.Service, entries, kills int) {
 	b.Helper()
 	var sender *process.Process
@@ -85,14 +83,8 @@ func disturb(b *testing.B, t senderTask, to *service.Service, entries, kills int
 	began, before := time.Now(), to.Done()
 	at(0.3)
 	b.ReportMetric(float64(to.Done()-before)/time.Since(began).Seconds(), "deliveries/s")
-	random := rand.New(rand.NewPCG(4711, 4711))
-	parts := make([]float64, kills)
-	for i := range parts {
-		parts[i] = 0.3 + 0.55*random.Float64()
-	}
-	slices.Sort(parts)
-	for _, part := range parts {
-		at(part)
+	for i := range kills {
+		at(0.3 + 0.55*float64(i)/float64(kills))
 		sender.Kill()
 		start()
 	}
