@@ -74,9 +74,7 @@ func TestLargeBodiesAreAddedAndClaimedInParts(t *testing.T) {
 		for _, claim := range w.claims {
 			assert.LessOrEqual(t, claim.bytes, 8*mib)
 		}
-		for _, key := range keys {
-			assert.Equal(t, 1, service.carriedOut(key))
-		}
+		service.carriedOutOnce(t, keys...)
 	})
 }
 
@@ -90,12 +88,10 @@ func sized(t testing.TB, key string, bytes int) outbox.Item {
 
 func TestABodyThatIsLargerThanOneClaimIsSentBesideOthers(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
+		_, o := db.start(t)
 		o.HoldBodies(1) // for good
 		for _, key := range []string{"delivered", "due", "run"} {
-			_, err := o.Enqueue(t.Context(), sized(t, key, 9*mib))
-			require.NoError(t, err)
+			add(t, o, sized(t, key, 9*mib))
 		}
 		assert.Equal(t, outbox.Delivered{Accepted: 1}, deliver(t, o, "delivered"))
 		assert.Equal(t, 1, deliverDue(t, o, 1).Accepted)
@@ -106,18 +102,14 @@ func TestABodyThatIsLargerThanOneClaimIsSentBesideOthers(t *testing.T) {
 
 func TestOnlyWhatComesFirstPassesABodyThatDoesNotFit(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
+		_, o := db.start(t)
 		warmUp(t, o)
 		release := o.HoldBodies(56 * mib)
-		_, err := o.Enqueue(t.Context(), sized(t, "large", 9*mib))
-		require.NoError(t, err)
-		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "behind it", Prepared: email(t, "welcome")})
-		require.NoError(t, err)
+		add(t, o, sized(t, "large", 9*mib))
+		add(t, o, outbox.Item{Key: "behind it", Prepared: email(t, "welcome")})
 		run(t, o)
 		eventually(t, func() bool { return stateOf(t, o, "behind it") == outbox.Accepted }) // its operation had no turn yet
-		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "behind it too", Prepared: email(t, "welcome")})
-		require.NoError(t, err)
+		add(t, o, outbox.Item{Key: "behind it too", Prepared: email(t, "welcome")})
 		for i := range 20 { // more than the share of the others
 			key := fmt.Sprint("first ", i)
 			add(t, o, outbox.Item{Key: key, Priority: outbox.High})
@@ -133,23 +125,19 @@ func TestOnlyWhatComesFirstPassesABodyThatDoesNotFit(t *testing.T) {
 
 func TestABodyBehindALockedEntryIsSentWhateverItsSize(t *testing.T) {
 	db := openPgx(t)
-	o := db.new(t, newService().client(t), outbox.Fast())
+	_, o := db.start(t)
 	enqueue(t, o, "locked")
-	_, err := o.Enqueue(t.Context(), sized(t, "large", 9*mib))
-	require.NoError(t, err)
-	require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
-		_, err := tx.dismiss("locked")
-		require.NoError(t, err)
+	add(t, o, sized(t, "large", 9*mib))
+	db.whileLocked(t, o, "locked", func() {
 		run(t, o)
 		eventuallyIs(t, o, "large", outbox.Accepted)
-		return errBroken
-	}), errBroken)
+	})
 	eventuallyIs(t, o, "locked", outbox.Accepted)
 }
 
 func TestDeliverSendsAnyNumberOfLargeBodies(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
+		_, o := db.start(t)
 		warmUp(t, o)
 		keys := keysOf(11) // more than a claim takes
 		_, err := o.EnqueueAll(t.Context(), largeItems(t, keys))
@@ -184,10 +172,9 @@ func TestLargeBodiesOfATransactionAreAddedInParts(t *testing.T) {
 }
 
 func TestEnqueueAllAndListTakeAThousandEntriesAtATime(t *testing.T) {
-	o, w := openWatched(t, newService().client(t))
+	_, o, w := openWatched(t)
 	keys := keysOf(2500)
-	_, err := o.EnqueueAll(t.Context(), items(t, keys))
-	require.NoError(t, err)
+	enqueue(t, o, keys...)
 	assert.Equal(t, keys, listed(t, o, outbox.Filter{}))
 	assert.Equal(t, keys[:1700], listed(t, o, outbox.Filter{Limit: 1700}))
 	var sizes []int

@@ -36,8 +36,7 @@ func TestTheBreakerOpensAndNothingIsLostOrRejected(t *testing.T) {
 			const inFlight = 4
 			o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(inFlight), outbox.WithLogger(logs.logger()))
 			keys := keysOf(40)
-			_, err := o.EnqueueAll(t.Context(), items(t, keys))
-			require.NoError(t, err)
+			enqueue(t, o, keys...)
 			start := time.Now()
 			run(t, o)
 			eventually(t, func() bool { return logs.has("the breaker is open") })
@@ -70,9 +69,9 @@ func TestTheBreakerOpensAndNothingIsLostOrRejected(t *testing.T) {
 }
 
 func TestTheBreakerTriesADifferentEntryWithEachProbe(t *testing.T) {
-	db, service := openFile(t), newService()
+	db := openFile(t)
+	service, o := db.start(t, outbox.WithInFlight(1))
 	service.always(unauthorize)
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
 	enqueue(t, o, keysOf(4)...)
 	run(t, o)
 	// Those that were tried take turns with those that were not.
@@ -83,9 +82,9 @@ func TestTheBreakerTriesADifferentEntryWithEachProbe(t *testing.T) {
 }
 
 func TestTheBreakerObeysRetryAfter(t *testing.T) {
-	db, service := openFile(t), newService()
+	db := openFile(t)
+	service, o := db.start(t)
 	service.always(response{status: 429, body: `{}`, retryAfter: "120"})
-	o := db.new(t, service.client(t), outbox.Fast())
 	enqueue(t, o, "order", "other")
 	delivered := deliver(t, o, "order", "other")
 	assert.Equal(t, []string{"order", "other"}, delivered.Later)
@@ -102,9 +101,8 @@ func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
 	}{{missing, kinds[:2]}, {forbid, kinds[:1]}} {
 		t.Run(http.StatusText(test.denial.status), func(t *testing.T) {
 			onDatabases(t, test.kinds, func(t *testing.T, db *database) {
-				service := newService()
+				service, o := db.start(t)
 				service.respondTo(map[string]response{"deleted": test.denial})
-				o := db.new(t, service.client(t), outbox.Fast())
 				enqueue(t, o, "before")
 				run(t, o)
 				eventuallyIs(t, o, "before", outbox.Accepted)
@@ -134,14 +132,13 @@ func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
 
 func TestDenyingEverythingRejectsNothingAfterAnAcceptance(t *testing.T) {
 	t.Parallel()
-	db, service := openFile(t), newService()
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(4))
+	db := openFile(t)
+	service, o := db.start(t, outbox.WithInFlight(4))
 	enqueue(t, o, "before")
 	run(t, o)
 	eventuallyIs(t, o, "before", outbox.Accepted)
 	service.always(forbid)
-	_, err := o.EnqueueAll(t.Context(), items(t, keysOf(30)))
-	require.NoError(t, err)
+	enqueue(t, o, keysOf(30)...)
 	time.Sleep(900 * time.Millisecond) // in which each could be tried four times: 0.1, 0.2 and 0.4 s apart
 	assert.Zero(t, countsOf(t, o).Rejected)
 	service.always(accept)

@@ -14,8 +14,7 @@ import (
 
 func TestDeliverSendsOnceHoweverOftenItIsCalled(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(3))
+		service, o := db.start(t, outbox.WithInFlight(3))
 		other := db.new(t, service.client(t), outbox.Fast())
 		keys := keysOf(20)
 		enqueue(t, o, keys...)
@@ -28,17 +27,14 @@ func TestDeliverSendsOnceHoweverOftenItIsCalled(t *testing.T) {
 		}
 		group.Wait()
 		assert.Equal(t, outbox.Delivered{Accepted: 20}, deliver(t, o, keys...))
-		for _, key := range keys {
-			assert.Equal(t, 1, service.carriedOut(key), key)
-		}
+		service.carriedOutOnce(t, keys...)
 	})
 }
 
 func TestDeliverSaysWhatBecameOfEachKey(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t)
 		service.respondTo(map[string]response{"rejected": reject, "lost": lose, "no connection": disconnect})
-		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "accepted", "rejected", "lost", "claimed", "no connection")
 		add(t, o, outbox.Item{Key: "future", NotBefore: time.Now().Add(time.Hour)})
 		db.claim(t, "claimed")
@@ -54,27 +50,11 @@ func TestDeliverSaysWhatBecameOfEachKey(t *testing.T) {
 	})
 }
 
-func TestDeliverAndDeliverDueAloneFindWhatACrashLeftBehind(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
-		o, other := db.new(t, newService().client(t), outbox.Fast()), db.new(t, newService().client(t), outbox.Fast())
-		enqueue(t, o, "crashed", "order")
-		db.claim(t, "crashed")
-		db.endLeases(t)
-		assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 1}, deliver(t, o, "crashed", "order"))
-		enqueue(t, o, "crashed too", "due")
-		db.claim(t, "crashed too")
-		db.endLeases(t)
-		assert.Equal(t, outbox.Delivered{Accepted: 1}, deliverDue(t, other, 10))
-		assert.Equal(t, outbox.Unclear, stateOf(t, o, "crashed too"))
-	})
-}
-
 func TestDeliverIgnoresTheContextOnceAnEntryIsClaimed(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t, outbox.WithInFlight(1))
 		ctx, cancel := context.WithCancel(t.Context())
 		service.always(acceptAfter(cancel))
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
 		enqueue(t, o, "a", "b")
 		delivered, err := o.Deliver(ctx, "a", "b")
 		require.NoError(t, err)
@@ -89,9 +69,8 @@ func TestDeliverIgnoresTheContextOnceAnEntryIsClaimed(t *testing.T) {
 
 func TestListLeavesTheDatabaseFreeWhileTheLoopWorks(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t)
 		service.always(reject)
-		o := db.new(t, service.client(t), outbox.Fast())
 		keys := keysOf(6)
 		enqueue(t, o, keys...)
 		deliver(t, o, keys...)

@@ -55,8 +55,7 @@ func TestEnqueueComparesKeysByteByByte(t *testing.T) {
 
 func TestEnqueueTxFollowsItsTransaction(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
+		service, o := db.start(t)
 		enqueue(t, o, "taken")
 		for i, key := range keysOf(20) {
 			err := db.within(t, o, func(tx inTx) error {
@@ -215,8 +214,7 @@ func TestEnqueueStoresEverySend(t *testing.T) {
 
 func TestAnEntryThatCannotBeReadStaysPending(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
+		service, o := db.start(t)
 		enqueue(t, o, "order")
 		db.exec(t, `UPDATE outbox_entry SET operation = 'archive event'`)
 		assert.Equal(t, []string{"order"}, deliver(t, o, "order").Later)
@@ -304,8 +302,7 @@ func TestASealedBodyThatWasCopiedIntoAnotherRowIsNotSent(t *testing.T) {
 		require.NoError(t, err)
 		gcm, err := cipher.NewGCM(block)
 		require.NoError(t, err)
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(aead{gcm}))
+		service, o := db.start(t, outbox.WithSealer(aead{gcm}))
 		enqueue(t, o, "ada", "grace")
 		db.exec(t, `UPDATE outbox_entry SET body = (SELECT body FROM outbox_entry WHERE key = 'ada') WHERE key = 'grace'`)
 		delivered := deliver(t, o, "ada", "grace")
@@ -318,8 +315,7 @@ func TestASealedBodyThatWasCopiedIntoAnotherRowIsNotSent(t *testing.T) {
 
 func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{}))
+		service, o := db.start(t, outbox.WithSealer(reversed{}))
 		enqueue(t, o, "order")
 		assert.True(t, add(t, o, outbox.Item{Key: "order"}).Present, "sealing does not change what the same request is")
 
@@ -348,8 +344,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 
 func TestAcceptedAndDismissedRequestsAreErased(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
+		service, o := db.start(t)
 		enqueue(t, o, "accepted", "dismissed")
 		service.respondTo(map[string]response{"dismissed": reject})
 		deliver(t, o, "accepted", "dismissed")

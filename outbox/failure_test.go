@@ -20,8 +20,7 @@ import (
 )
 
 func TestAClaimThatIsCommittedAfterItsErrorIsUndoneAndNotSent(t *testing.T) {
-	service := newService()
-	o, w := openWatched(t, service.client(t), outbox.WithInFlight(3))
+	service, o, w := openWatched(t, outbox.WithInFlight(3))
 	keys := keysOf(6)
 	enqueue(t, o, keys...)
 	w.set(faults{lateClaim: 100 * time.Millisecond})
@@ -33,9 +32,7 @@ func TestAClaimThatIsCommittedAfterItsErrorIsUndoneAndNotSent(t *testing.T) {
 	eventuallyAccepted(t, o, 6)
 	stop()
 	w.late.Wait()
-	for _, key := range keys {
-		assert.Equal(t, 1, service.carriedOut(key), key)
-	}
+	service.carriedOutOnce(t, keys...)
 }
 
 func TestDeliverReturnsWhenTheStoreIsClosed(t *testing.T) {
@@ -49,9 +46,8 @@ func TestDeliverReturnsWhenTheStoreIsClosed(t *testing.T) {
 }
 
 func TestAnOutcomeThatTheDatabaseDoesNotRecordDoesNotStopTheOthers(t *testing.T) {
-	service := newService()
+	service, o, w := openWatched(t)
 	service.respondTo(map[string]response{"poison": reject})
-	o, w := openWatched(t, service.client(t))
 	w.set(faults{beforeSettle: func(outcomes []ledger.Outcome) error {
 		for _, s := range outcomes {
 			if strings.Contains(s.Error, "422") {
@@ -161,9 +157,8 @@ func TestAStopAfterTheClaimReturnsTheEntryInRunAndNotInDeliver(t *testing.T) {
 
 func TestInvalidKeysAreUnknown(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t)
 		service.always(reject)
-		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "order-\uFFFD")
 		for _, key := range []string{"order-\xff", "a\x00b", ""} {
 			assert.Equal(t, outbox.Delivered{Unknown: []string{key}}, deliver(t, o, key))
@@ -178,9 +173,9 @@ func TestInvalidKeysAreUnknown(t *testing.T) {
 }
 
 func TestAProbeThatFindsNothingLeavesTheBreakerForTheNext(t *testing.T) {
-	db, service := openFile(t), newService()
+	db := openFile(t)
+	service, o := db.start(t)
 	service.always(unauthorize)
-	o := db.new(t, service.client(t), outbox.Fast())
 	enqueue(t, o, "order")
 	deliver(t, o, "order")
 	db.claim(t, "order")

@@ -21,7 +21,7 @@ import (
 func TestACallWaitsForNoClaimThatMayHaveBeenCommitted(t *testing.T) {
 	for name, failure := range map[string]error{"rolled back by the server": &pgconn.PgError{Code: "57014"}, "unknown": errBroken} {
 		t.Run(name, func(t *testing.T) {
-			o, w := openWatched(t, newService().client(t))
+			_, o, w := openWatched(t)
 			enqueue(t, o, "order")
 			w.set(faults{claim: failure})
 			began := time.Now()
@@ -36,21 +36,19 @@ func TestACallWaitsForNoClaimThatMayHaveBeenCommitted(t *testing.T) {
 
 func TestUnclaimMakesTheEntriesOfItsTokenWhatTheyWere(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
+		_, o := db.start(t)
 		enqueue(t, o, "claimed", "swept")
+		add(t, o, outbox.Item{Key: "repeatable", Repeatable: true})
 		before := listAll(t, o)
 		token := db.claim(t, "claimed", "swept")
-		unclaim := func(token ledger.Token, want int) {
-			n, err := db.ledger.Unclaim(t.Context(), token)
-			require.NoError(t, err)
-			assert.Equal(t, want, n)
-		}
-		unclaim(ledger.Token{9}, 0)
-		unclaim(token, 2)
+		db.unclaim(t, ledger.Token{9}, 0)
+		db.unclaim(t, token, 2)
 		assert.Equal(t, before, listAll(t, o))
-		token = db.crash(t, "claimed", "swept") // its commit showed up, and its lease ended before it was found
-		unclaim(token, 2)
-		assert.Equal(t, before, listAll(t, o))
+		token = db.crash(t, "claimed", "swept", "repeatable") // its commit showed up, and its lease ended before it was found
+		db.unclaim(t, token, 3)
+		after := listAll(t, o)
+		after[2].NotBefore = before[2].NotBefore // the sweep has made it wait
+		assert.Equal(t, before, after)
 		assert.Equal(t, outbox.Delivered{Accepted: 2}, deliver(t, o, "claimed", "swept"))
 	})
 }
@@ -59,7 +57,7 @@ func TestALockedEntryStopsNoOthers(t *testing.T) {
 	for name, locked := range map[string]outbox.Priority{"a high one": outbox.High, "an old one": outbox.Low} {
 		t.Run(name, func(t *testing.T) {
 			db := openPgx(t)
-			o := db.new(t, newService().client(t), outbox.Fast())
+			_, o := db.start(t)
 			for _, key := range append([]string{"locked"}, keysOf(60)...) {
 				priority := -locked
 				if key == "locked" {
@@ -67,14 +65,11 @@ func TestALockedEntryStopsNoOthers(t *testing.T) {
 				}
 				add(t, o, outbox.Item{Key: key, Priority: priority})
 			}
-			require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
-				_, err := tx.dismiss("locked")
-				require.NoError(t, err)
+			db.whileLocked(t, o, "locked", func() {
 				run(t, o)
 				eventuallyAccepted(t, o, 60)
 				assert.True(t, deliverDue(t, o, 1).More, "it does not wait for the lock")
-				return errBroken
-			}), errBroken)
+			})
 			eventuallyIs(t, o, "locked", outbox.Accepted)
 		})
 	}
@@ -82,7 +77,7 @@ func TestALockedEntryStopsNoOthers(t *testing.T) {
 
 func TestDeniedEntriesGetAnEighthOfTheClaims(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t, outbox.WithInFlight(1))
 		good := 0
 		service.set(func(key string) response {
 			if strings.HasPrefix(key, "denied") {
@@ -91,7 +86,6 @@ func TestDeniedEntriesGetAnEighthOfTheClaims(t *testing.T) {
 			good++
 			return accept
 		})
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
 		for i := range 16 {
 			enqueue(t, o, fmt.Sprint("denied ", i))
 		}
@@ -113,8 +107,7 @@ func TestASealerThatIsDownMakesNoStorm(t *testing.T) {
 			return errBroken
 		}
 		o := db.new(t, newService().client(t), outbox.WithSealer(reversed{down}))
-		_, err := o.EnqueueAll(t.Context(), items(t, keysOf(200)))
-		require.NoError(t, err)
+		enqueue(t, o, keysOf(200)...)
 		began := time.Now()
 		stop := run(t, o)
 		time.Sleep(2 * time.Second)
@@ -184,26 +177,9 @@ func TestAPanicOfAGuardConcernsItsEntryAlone(t *testing.T) {
 	assert.True(t, logs.has("panic in the client") && logs.has("panic in WithOnSettled") && logs.has("goroutine"))
 }
 
-func TestALateAcceptanceIsRecordedAfterNotAfter(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
-		add(t, o, outbox.Item{Key: "order", NotAfter: time.Now().Add(time.Hour)})
-		token := db.crash(t, "order")
-		db.endLeases(t)
-		resend(t, o, "order")
-		require.Equal(t, outbox.Pending, stateOf(t, o, "order"))
-		db.shift(t, -2*time.Hour, "not_after")
-		_, err := db.ledger.Expire(t.Context(), 10)
-		require.NoError(t, err)
-		require.Equal(t, outbox.Rejected, stateOf(t, o, "order"))
-		assert.True(t, db.settle(t, o, token, "order", ledger.Accepted, messaging.DeliveryAccepted))
-		assert.Equal(t, outbox.Accepted, stateOf(t, o, "order"))
-	})
-}
-
 func TestAClockThatIsSetBackDelaysNothingThatWaitsForNoTime(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
+		_, o := db.start(t)
 		enqueue(t, o, "order")
 		db.shift(t, time.Hour, "created_at", "due_since", "not_before") // as if the clock had been an hour ahead
 		assert.Equal(t, 1, deliverDue(t, o, 1).Accepted)
@@ -212,22 +188,18 @@ func TestAClockThatIsSetBackDelaysNothingThatWaitsForNoTime(t *testing.T) {
 
 func TestAClaimAndALookBeginAfterAPosition(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
+		_, o := db.start(t)
 		enqueue(t, o, "a", "b")
 		after := triggers
 		for _, key := range []string{"a", "b"} {
 			due, err := db.ledger.Due(t.Context(), []ledger.Look{after})
 			require.NoError(t, err)
 			assert.Len(t, due, 1)
-			claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: ledger.Token{1}, Lease: time.Minute, Limit: 1, Look: after,
-				MaxBytes: 1 << 20})
-			require.NoError(t, err)
+			claimed := db.tryClaim(t, ledger.Claim{Token: ledger.Token{1}, Limit: 1, Look: after})
 			require.Len(t, claimed, 1)
 			assert.Equal(t, key, claimed[0].Key)
 			after.After = claimed[0].Position
-			n, err := db.ledger.Unclaim(t.Context(), ledger.Token{1})
-			require.NoError(t, err)
-			assert.Equal(t, 1, n)
+			db.unclaim(t, ledger.Token{1}, 1)
 		}
 		due, err := db.ledger.Due(t.Context(), []ledger.Look{after})
 		require.NoError(t, err)
@@ -236,7 +208,7 @@ func TestAClaimAndALookBeginAfterAPosition(t *testing.T) {
 }
 
 func TestRunLooksFromItsLastClaimAndEachSecondFromTheStart(t *testing.T) {
-	o, w := openWatched(t, newService().client(t))
+	_, o, w := openWatched(t)
 	enqueue(t, o, "order")
 	stop := run(t, o)
 	eventually(t, func() bool {

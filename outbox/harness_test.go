@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -161,11 +162,28 @@ func (db *database) watch() *watched {
 	return db.watched
 }
 
-// openWatched returns an outbox in a file whose ledger is watched.
-func openWatched(t testing.TB, client *messaging.Client, opts ...outbox.Option) (box, *watched) {
+// start returns a service and an outbox with short waits that sends to it.
+func (db *database) start(t testing.TB, opts ...outbox.Option) (*service, box) {
+	service := newService()
+	return service, db.new(t, service.client(t), append([]outbox.Option{outbox.Fast()}, opts...)...)
+}
+
+// openWatched is start in a file whose ledger is watched.
+func openWatched(t testing.TB, opts ...outbox.Option) (*service, box, *watched) {
 	db := openFile(t)
 	w := db.watch()
-	return db.new(t, client, append([]outbox.Option{outbox.Fast()}, opts...)...), w
+	service, o := db.start(t, opts...)
+	return service, o, w
+}
+
+// whileLocked calls do while a transaction of the program has locked an entry.
+func (db *database) whileLocked(t testing.TB, o box, key string, do func()) {
+	require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
+		_, err := tx.dismiss(key)
+		require.NoError(t, err)
+		do()
+		return errBroken
+	}), errBroken)
 }
 
 // openStore opens a store in a SQLite file.
@@ -289,17 +307,29 @@ func (db *database) shift(t testing.TB, by time.Duration, columns ...string) {
 // endLeases makes every lease end in the past.
 func (db *database) endLeases(t testing.TB) { db.shift(t, -time.Hour, "claimed_at", "lease_until") }
 
+// tryClaim claims what there is, for a minute.
+func (db *database) tryClaim(t testing.TB, claim ledger.Claim) []ledger.Claimed {
+	claim.Lease, claim.MaxBytes = time.Minute, mib
+	claimed, err := db.ledger.Claim(t.Context(), claim)
+	require.NoError(t, err)
+	return claimed
+}
+
 // claim claims entries as a process does that then crashes.
 func (db *database) claim(t testing.TB, keys ...string) ledger.Token {
 	token := ledger.Token{1}
-	claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: token, Lease: time.Minute,
-		Limit: len(keys), Look: triggers, Keys: keys, MaxBytes: 1 << 20})
-	require.NoError(t, err)
+	claimed := db.tryClaim(t, ledger.Claim{Token: token, Limit: len(keys), Look: triggers, Keys: keys})
 	require.Len(t, claimed, len(keys))
 	for _, e := range claimed {
 		db.doubts[e.Key] = e.Doubts
 	}
 	return token
+}
+
+func (db *database) unclaim(t testing.TB, token ledger.Token, want int) {
+	n, err := db.ledger.Unclaim(t.Context(), token)
+	require.NoError(t, err)
+	assert.Equal(t, want, n)
 }
 
 // triggerEvent is the operation of request.
@@ -450,6 +480,13 @@ func (s *service) carriedOut(key string) int {
 	return s.done[key]
 }
 
+// carriedOutOnce checks that the request of each key was carried out once.
+func (s *service) carriedOutOnce(t testing.TB, keys ...string) {
+	for _, key := range keys {
+		assert.Equal(t, 1, s.carriedOut(key), key)
+	}
+}
+
 func (s *service) requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -463,15 +500,18 @@ func request(t testing.TB, key string) *messaging.Prepared {
 	return p
 }
 
+// enqueue enqueues a request for each key, which is new.
 func enqueue(t testing.TB, o box, keys ...string) {
-	for _, key := range keys {
-		add(t, o, outbox.Item{Key: key})
-	}
+	all, err := o.EnqueueAll(t.Context(), items(t, keys))
+	require.NoError(t, err)
+	require.Equal(t, outbox.Enqueued{Added: len(keys)}, all)
 }
 
-// add enqueues an item, with a request that the service counts under its key.
+// add enqueues an item, with a request that the service counts under its key unless it has one.
 func add(t testing.TB, o box, item outbox.Item) outbox.Entry {
-	item.Prepared = request(t, item.Key)
+	if item.Prepared == nil {
+		item.Prepared = request(t, item.Key)
+	}
 	entry, err := o.Enqueue(t.Context(), item)
 	require.NoError(t, err)
 	return entry
@@ -499,6 +539,12 @@ func dismiss(t testing.TB, o box, keys ...string) []outbox.Decision {
 	decisions, err := o.Dismiss(t.Context(), keys...)
 	require.NoError(t, err)
 	return decisions
+}
+
+func quarantine(t testing.TB, o box) int {
+	n, err := o.Quarantine(t.Context())
+	require.NoError(t, err)
+	return n
 }
 
 func countsOf(t testing.TB, o box) outbox.Counts {

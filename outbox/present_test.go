@@ -36,8 +36,7 @@ func TestPresentComparesItemsWithTheEntriesAndWritesNothing(t *testing.T) {
 func TestPresentLooksForAnyNumberOfItems(t *testing.T) {
 	o := openFile(t).new(t, newService().client(t))
 	keys := keysOf(1201)
-	_, err := o.EnqueueAll(t.Context(), items(t, keys[:1200]))
-	require.NoError(t, err)
+	enqueue(t, o, keys[:1200]...)
 	found, err := o.Present(t.Context(), itemsOf(t, keys...)...)
 	require.NoError(t, err)
 	require.Len(t, found, 1201)

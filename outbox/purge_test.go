@@ -65,8 +65,7 @@ func TestATransactionOfTheProgramErasesBodiesForGood(t *testing.T) {
 			o := newBox(t, mustStore(t, program), newService().client(t))
 			before := secureDelete()
 			enqueue(t, o, "taken")
-			_, err := o.Enqueue(t.Context(), sized(t, "dismissed", 20_000))
-			require.NoError(t, err)
+			add(t, o, sized(t, "dismissed", 20_000))
 			require.NoError(t, transactSQL(program)(t, func(tx outbox.SQLTx) error {
 				conflict := outbox.Item{Key: "taken", Prepared: request(t, "another")}
 				_, err := o.EnqueueAllTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t, "taken back")}, conflict)
@@ -129,7 +128,7 @@ func TestAPurgeWaitsForNoLockForLong(t *testing.T) {
 }
 
 func TestAPurgeThatNeverEndsDelaysNothing(t *testing.T) {
-	o, w := openWatched(t, newService().client(t))
+	_, o, w := openWatched(t)
 	var purges atomic.Int32
 	w.set(faults{purge: func(ctx context.Context, limit int) (int, error) {
 		purges.Add(1)

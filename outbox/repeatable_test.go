@@ -20,12 +20,16 @@ type settlements struct {
 	entries []outbox.Entry
 }
 
-func (s *settlements) option() outbox.Option {
-	return outbox.WithOnSettled(func(_ context.Context, e outbox.Entry) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.entries = append(s.entries, e)
-	})
+func (s *settlements) add(_ context.Context, e outbox.Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entries = append(s.entries, e)
+}
+
+func (s *settlements) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.entries)
 }
 
 // take returns what has come since the last call.
@@ -39,8 +43,8 @@ func (s *settlements) take() []outbox.Entry {
 
 func TestWhatWasEverUnclearIsNeverCalledKnownAgain(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service, settled := newService(), new(settlements)
-		o := db.new(t, service.client(t), outbox.Fast(), settled.option())
+		settled := new(settlements)
+		service, o := db.start(t, outbox.WithOnSettled(settled.add))
 		enqueue(t, o, "order")
 		unknown := func(state outbox.State) {
 			t.Helper()
@@ -78,29 +82,11 @@ func TestWhatWasEverUnclearIsNeverCalledKnownAgain(t *testing.T) {
 	})
 }
 
-func TestAProofOfTheSameSendLeavesNoDoubt(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
-		enqueue(t, o, "swept", "resent", "not begun")
-		token := db.crash(t, "swept", "resent")
-		db.endLeases(t)
-		resend(t, o, "resent")
-		for _, key := range []string{"swept", "resent"} {
-			require.True(t, db.settle(t, o, token, key, ledger.Rejected, messaging.DeliveryRejected))
-			assert.Equal(t, messaging.DeliveryRejected, entryOf(t, o, key).Delivery, key)
-		}
-		token = db.crash(t, "not begun")
-		_, err := db.ledger.Unclaim(t.Context(), token)
-		require.NoError(t, err)
-		assert.Equal(t, messaging.DeliveryNotSent, entryOf(t, o, "not begun").Delivery)
-	})
-}
-
 func TestARepeatableEntryIsSentUntilItIsAccepted(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service, settled := newService(), new(settlements)
+		settled := new(settlements)
+		service, o := db.start(t, outbox.WithOnSettled(settled.add))
 		service.always(lose)
-		o := db.new(t, service.client(t), outbox.Fast(), settled.option())
 		assert.True(t, add(t, o, outbox.Item{Key: "order", Repeatable: true}).Repeatable)
 		again := add(t, o, outbox.Item{Key: "order"})
 		assert.True(t, again.Present && again.Repeatable, "the first one stays, and it is the same request")
@@ -138,9 +124,7 @@ func TestARepeatableEntryBecomesUnclearAfterFiveUnknownOutcomes(t *testing.T) {
 			func() { // its process dies
 				db.claim(t, "order")
 				db.endLeases(t)
-				swept, err := db.ledger.Sweep(t.Context(), 10, repeat)
-				require.NoError(t, err)
-				assert.Equal(t, ledger.Swept{Pending: 1}, swept)
+				assert.Equal(t, ledger.Swept{Pending: 1}, db.sweep(t))
 				entry := entryOf(t, o, "order")
 				assert.Equal(t, "the process that sent it did not report the outcome in time", entry.Error)
 				assert.WithinDuration(t, time.Now().Add(time.Hour), entry.NotBefore, 30*time.Minute)
@@ -169,9 +153,9 @@ func TestARepeatableEntryBecomesUnclearAfterFiveUnknownOutcomes(t *testing.T) {
 
 func TestARepeatableEntryEndsAtItsNotAfter(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service, settled := newService(), new(settlements)
+		settled := new(settlements)
+		service, o := db.start(t, outbox.WithWaits(time.Hour, time.Hour), outbox.WithOnSettled(settled.add))
 		service.always(lose)
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithWaits(time.Hour, time.Hour), settled.option())
 		add(t, o, outbox.Item{Key: "password", Repeatable: true, NotAfter: time.Now().Add(time.Hour)})
 		deliver(t, o, "password")
 		db.shift(t, -2*time.Hour, "not_after")
@@ -183,36 +167,11 @@ func TestARepeatableEntryEndsAtItsNotAfter(t *testing.T) {
 	})
 }
 
-func TestTheClaimOfARepeatableEntryIsFoundAfterTheSweep(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
-		for _, key := range []string{"accepted late", "rejected late", "not begun"} {
-			add(t, o, outbox.Item{Key: key, Repeatable: true})
-		}
-		token := db.crash(t, "accepted late", "rejected late")
-		require.True(t, db.settle(t, o, token, "accepted late", ledger.Accepted, messaging.DeliveryAccepted))
-		require.True(t, db.settle(t, o, token, "rejected late", ledger.Rejected, messaging.DeliveryRejected))
-		assert.Equal(t, outbox.Accepted, stateOf(t, o, "accepted late"))
-		assert.Equal(t, messaging.DeliveryRejected, entryOf(t, o, "rejected late").Delivery, "its only send")
-
-		before := entryOf(t, o, "not begun")
-		token = db.crash(t, "not begun")
-		n, err := db.ledger.Unclaim(t.Context(), token)
-		require.NoError(t, err)
-		assert.Equal(t, 1, n)
-		after := entryOf(t, o, "not begun")
-		after.NotBefore = before.NotBefore
-		assert.Equal(t, before, after)
-	})
-}
-
 // Otherwise one recipient whose outcome is always unknown would become every probe.
 func TestABreakerDoesNotShortenTheWaitOfARepeatableEntry(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t, outbox.WithWaits(time.Hour, time.Hour))
 		service.respondTo(map[string]response{"poison": lose})
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithWaits(time.Hour, time.Hour))
 		add(t, o, outbox.Item{Key: "poison", Repeatable: true})
 		deliver(t, o, "poison")
 		require.Len(t, countsOf(t, o).Breakers, 1, "the breaker is open")
@@ -225,18 +184,15 @@ func TestABreakerDoesNotShortenTheWaitOfARepeatableEntry(t *testing.T) {
 
 func TestQuarantineAndDismissDoNotKnowRepeatableEntries(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t)
 		service.respondTo(map[string]response{"rejected": reject, "repeated": lose})
-		o := db.new(t, service.client(t), outbox.Fast())
 		for _, key := range []string{"pending", "rejected", "repeated", "dismissed", "accepted"} {
 			add(t, o, outbox.Item{Key: key, Repeatable: true})
 		}
 		deliver(t, o, "accepted", "rejected")
 		deliver(t, o, "repeated")
 		assert.Equal(t, 1, changed(dismiss(t, o, "dismissed")))
-		n, err := o.Quarantine(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, 3, n)
+		assert.Equal(t, 3, quarantine(t, o))
 		assert.Equal(t, []string{"pending", "rejected", "repeated"}, listed(t, o, outbox.Filter{State: outbox.Unclear}),
 			"a rejected one may have been resent and carried out after the backup")
 	})

@@ -22,18 +22,15 @@ import (
 
 func TestRunSendsEachEntryOnce(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t)
 		keys := keysOf(50)
-		o := db.new(t, service.client(t), outbox.Fast())
 		all, err := o.EnqueueAll(t.Context(), items(t, keys))
 		require.NoError(t, err)
 		assert.Equal(t, outbox.Enqueued{Added: 50}, all)
 		run(t, o)
 		run(t, db.new(t, service.client(t), outbox.Fast()))
 		eventuallyAccepted(t, o, len(keys))
-		for _, key := range keys {
-			assert.Equal(t, 1, service.carriedOut(key), key)
-		}
+		service.carriedOutOnce(t, keys...)
 	})
 }
 
@@ -121,7 +118,7 @@ func TestADatabaseThatIsLockedDidNotAnswer(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "outbox.db")
 	db := openFileAt(t, path)
-	o := db.new(t, newService().client(t), outbox.Fast())
+	_, o := db.start(t)
 	enqueue(t, o, "order")
 	lock, err := openDB(t, "sqlite", path+"?_txlock=immediate").BeginTx(t.Context(), nil)
 	require.NoError(t, err)
@@ -132,7 +129,7 @@ func TestADatabaseThatIsLockedDidNotAnswer(t *testing.T) {
 
 func TestRunHasCommittedTheClaimBeforeItSends(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t)
 		var states []ledger.State
 		service.always(acceptAfter(func() {
 			found, err := db.ledger.Find(context.Background(), []string{"order"})
@@ -140,7 +137,6 @@ func TestRunHasCommittedTheClaimBeforeItSends(t *testing.T) {
 				states = append(states, found[0].State)
 			}
 		}))
-		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "order")
 		stop := run(t, o)
 		eventuallyIs(t, o, "order", outbox.Accepted)
@@ -151,8 +147,7 @@ func TestRunHasCommittedTheClaimBeforeItSends(t *testing.T) {
 
 func TestRunSendsNotBefore(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
+		_, o := db.start(t)
 		due := time.Now().Add(300 * time.Millisecond)
 		entry := add(t, o, outbox.Item{Key: "later", NotBefore: due})
 		assert.WithinDuration(t, due, entry.NotBefore, time.Millisecond)
@@ -188,8 +183,7 @@ func TestRunWakesUpForAnEntryOfAnotherProcess(t *testing.T) {
 }
 
 func TestRunClaimsAtMostTwiceAsManyAsItSendsUntilOutcomesAreRecorded(t *testing.T) {
-	service := newService()
-	o, w := openWatched(t, service.client(t), outbox.WithInFlight(2))
+	service, o, w := openWatched(t, outbox.WithInFlight(2))
 	enqueue(t, o, keysOf(10)...)
 	failed := make(chan struct{})
 	var once sync.Once
@@ -209,9 +203,8 @@ func TestRunClaimsAtMostTwiceAsManyAsItSendsUntilOutcomesAreRecorded(t *testing.
 }
 
 func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
-	service := newService()
 	var claims, settles, settled atomic.Int32
-	o, w := openWatched(t, service.client(t), outbox.WithInFlight(3),
+	service, o, w := openWatched(t, outbox.WithInFlight(3),
 		outbox.WithOnSettled(func(context.Context, outbox.Entry) { settled.Add(1) }))
 	w.set(faults{
 		afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
@@ -231,15 +224,13 @@ func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
 	stop := run(t, o)
 	eventuallyAccepted(t, o, 10)
 	stop()
-	for _, key := range keysOf(10) {
-		assert.Equal(t, 1, service.carriedOut(key))
-	}
+	service.carriedOutOnce(t, keysOf(10)...)
 	assert.Equal(t, int32(10), settled.Load(), "an outcome that is recorded twice is reported once")
 }
 
 func TestRunGoesOnWhenTheDatabaseIsBack(t *testing.T) {
-	service, logs := newService(), new(logs)
-	o, w := openWatched(t, service.client(t), outbox.WithLogger(logs.logger()))
+	logs := new(logs)
+	service, o, w := openWatched(t, outbox.WithLogger(logs.logger()))
 	enqueue(t, o, "order")
 	w.set(faults{broken: errBroken})
 	_, err := o.DeliverDue(t.Context(), 10)
@@ -267,9 +258,8 @@ func TestRunEndsWhenTheStoreIsClosed(t *testing.T) {
 
 func TestRunWaitsForRequestsInFlightWhenItStops(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t, outbox.WithInFlight(2))
 		began, end := make(chan struct{}), make(chan struct{})
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(2))
 		warmUp(t, o)
 		service.always(acceptAfter(func() {
 			began <- struct{}{}
@@ -288,8 +278,7 @@ func TestRunWaitsForRequestsInFlightWhenItStops(t *testing.T) {
 }
 
 func TestRunReportsOutcomesThatItCouldNotRecord(t *testing.T) {
-	service := newService()
-	o, w := openWatched(t, service.client(t), outbox.WithInFlight(3))
+	service, o, w := openWatched(t, outbox.WithInFlight(3))
 	enqueue(t, o, keysOf(5)...)
 	w.set(faults{beforeSettle: func([]ledger.Outcome) error { return errBroken }})
 	stop, ended := begin(o)
@@ -300,9 +289,8 @@ func TestRunReportsOutcomesThatItCouldNotRecord(t *testing.T) {
 
 func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t, outbox.WithKeepSettled(0))
 		service.respondTo(map[string]response{"unclear": lose, "rejected": reject, "dismissed": reject, "more": reject})
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(0))
 		enqueue(t, o, "accepted", "unclear", "rejected", "dismissed")
 		deliver(t, o, "accepted", "unclear", "rejected", "dismissed")
 		dismiss(t, o, "dismissed")
@@ -332,10 +320,9 @@ func (c counter) Wait(ctx context.Context) error {
 
 func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
-		service.always(acceptAfter(func() { time.Sleep(20 * time.Millisecond) }))
 		limiter := counter{make(chan struct{}, 10)}
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(limiter))
+		service, o := db.start(t, outbox.WithRateLimiter(limiter))
+		service.always(acceptAfter(func() { time.Sleep(20 * time.Millisecond) }))
 		enqueue(t, o, keysOf(5)...)
 		stop := run(t, o)
 		for range 3 {
@@ -376,9 +363,7 @@ func TestNothingIsSentOrLostWhileTheDiskIsFull(t *testing.T) {
 	limit(pages + 10_000)
 	eventuallyAccepted(t, o, len(added))
 	stop()
-	for _, key := range added {
-		assert.Equal(t, 1, service.carriedOut(key), key)
-	}
+	service.carriedOutOnce(t, added...)
 	assert.Equal(t, len(added), service.requests())
 }
 
@@ -399,7 +384,7 @@ func TestRunReturnsTheErrorOfADatabaseThatIsReadOnly(t *testing.T) {
 }
 
 func TestRunForgetsFailuresOnceTheDatabaseAnswers(t *testing.T) {
-	o, w := openWatched(t, newService().client(t))
+	_, o, w := openWatched(t)
 	add(t, o, outbox.Item{Key: "reminder", NotBefore: time.Now().Add(time.Hour)})
 	stop, ended := begin(o)
 	for _, now := range []faults{{broken: errBroken}, {}} {

@@ -57,7 +57,7 @@ func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
 
 func TestWhatIsNotDueAndWhatIsOverIsNeitherSeenNorClaimed(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
+		_, o := db.start(t)
 		add(t, o, outbox.Item{Key: "over", NotAfter: time.Now().Add(time.Hour)})
 		add(t, o, outbox.Item{Key: "over and high", NotAfter: time.Now().Add(time.Hour), Priority: outbox.High})
 		db.shift(t, -2*time.Hour, "not_after")
@@ -68,9 +68,7 @@ func TestWhatIsNotDueAndWhatIsOverIsNeitherSeenNorClaimed(t *testing.T) {
 		require.Len(t, due, 1)
 		assert.Equal(t, triggers.Class, due[0].Class, "what is over holds up no others, although its priority is high")
 		for _, keys := range [][]string{{"over", "over and high", "later"}, nil} {
-			claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: ledger.Token{1}, Lease: time.Minute, Limit: 10,
-				Look: triggers, Keys: keys, MaxBytes: 1 << 20})
-			require.NoError(t, err)
+			claimed := db.tryClaim(t, ledger.Claim{Token: ledger.Token{1}, Limit: 10, Look: triggers, Keys: keys})
 			require.Len(t, claimed, 1-len(keys)/3)
 			assert.True(t, keys != nil || claimed[0].Key == "due")
 		}
@@ -102,13 +100,12 @@ func TestAWorkerLooksAtNotAfterBeforeItSends(t *testing.T) {
 func TestEntriesAreSentByPriorityAndTheOthersGetAnEighth(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
 		for first, other := range map[outbox.Priority]outbox.Priority{outbox.High: outbox.Normal, outbox.Normal: outbox.Low} {
-			service := newService()
+			service, o := db.start(t, outbox.WithInFlight(1))
 			var order []string
 			service.set(func(key string) response {
 				order = append(order, key)
 				return accept
 			})
-			o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
 			for _, priority := range []outbox.Priority{other, first} {
 				for i := range 24 {
 					add(t, o, outbox.Item{Key: fmt.Sprint(priority, i, " of those that are ", first), Priority: priority})
@@ -172,9 +169,8 @@ func TestAPauseCallsBackWhatIsClaimedAndNotSent(t *testing.T) {
 
 func TestDeliverDueSendsWhatIsDueWhoeverEnqueuedOrResentIt(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t, outbox.WithBreaker(50*time.Millisecond, time.Hour))
 		service.always(reject)
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithBreaker(50*time.Millisecond, time.Hour))
 		enqueue(t, o, "resent")
 		deliver(t, o, "resent")
 		service.always(accept)
@@ -207,15 +203,14 @@ func TestDeliverDueSendsWhatIsDueWhoeverEnqueuedOrResentIt(t *testing.T) {
 }
 
 func TestOneWrongOperationDoesNotDelayAnother(t *testing.T) {
-	db, service := openFile(t), newService()
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithBreaker(time.Hour, time.Hour))
+	db := openFile(t)
+	service, o := db.start(t, outbox.WithBreaker(time.Hour, time.Hour))
 	service.respondTo(map[string]response{"": forbid}) // create event
 	for i := range 20 {
 		p, err := messaging.EventCreateParams{Name: fmt.Sprint("event ", i), Description: "denied",
 			Parameters: []messaging.EventParameter{}}.Prepare()
 		require.NoError(t, err)
-		_, err = o.Enqueue(t.Context(), outbox.Item{Key: fmt.Sprint("event ", i), Prepared: p})
-		require.NoError(t, err)
+		add(t, o, outbox.Item{Key: fmt.Sprint("event ", i), Prepared: p})
 	}
 	run(t, o)
 	eventually(t, func() bool {
@@ -266,7 +261,7 @@ func TestRunReturnsInTimeWhateverHangs(t *testing.T) {
 func TestRunReturnsInTimeWhileTheTableIsLocked(t *testing.T) {
 	db := openPgx(t)
 	pool := openPool(t, db.name)
-	o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithSendTimeout(time.Second))
+	_, o := db.start(t, outbox.WithSendTimeout(time.Second))
 	stop, ended := begin(o)
 	enqueue(t, o, "order")
 	eventuallyIs(t, o, "order", outbox.Accepted)
@@ -287,8 +282,7 @@ func TestRunReturnsInTimeWhileTheTableIsLocked(t *testing.T) {
 
 func TestOldestPendingCountsFromWhenAnEntryBecameDue(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
+		service, o := db.start(t)
 		oldest := func() time.Duration { return countsOf(t, o).OldestPending }
 		add(t, o, outbox.Item{Key: "later", NotBefore: time.Now().Add(24 * time.Hour)})
 		assert.Zero(t, oldest(), "nothing is due")

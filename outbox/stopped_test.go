@@ -53,8 +53,7 @@ func TestAProcessThatIsStoppedAtAnyStepAfterItsClaimSendsNothing(t *testing.T) {
 // testStoppedProcess stops a process with an entry at each step until another process has
 // sent all its entries, and then lets it go on.
 func testStoppedProcess(t *testing.T, db *database) {
-	service := newService()
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{}))
+	service, o := db.start(t, outbox.WithSealer(reversed{}))
 	var keys []string
 	for _, step := range stepsOfSend {
 		keys = append(keys, keysOfStep(step)...)
@@ -74,9 +73,7 @@ func testStoppedProcess(t *testing.T, db *database) {
 	stopped := time.Now()
 
 	db.endLeases(t)
-	swept, err := db.ledger.Sweep(t.Context(), 1000, repeat)
-	require.NoError(t, err)
-	require.Equal(t, ledger.Swept{Unclear: claimed}, swept)
+	require.Equal(t, ledger.Swept{Unclear: claimed}, db.sweep(t))
 	db.endLeases(t)
 	decisions := resend(t, o, keys...)
 	require.Equal(t, claimed, changed(decisions))

@@ -26,7 +26,7 @@ func itemsOf(t testing.TB, keys ...string) (all []outbox.Item) {
 
 func TestEnqueueAllTxAddsAllOrNone(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
+		_, o := db.start(t)
 		enqueue(t, o, "m")
 		require.NoError(t, db.within(t, o, func(tx inTx) error {
 			entries, err := tx.enqueueAll(itemsOf(t, "z", "m", "a", "z")...)
@@ -129,8 +129,7 @@ func TestEnqueueAllTxDoesNotDeadlock(t *testing.T) {
 
 func TestDismissTxWithdrawsAnEntryInTheTransactionThatCancels(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
+		service, o := db.start(t)
 		enqueue(t, o, "kept", "withdrawn", "doubtful", "claimed")
 		db.crash(t, "doubtful")
 		db.endLeases(t)
@@ -163,19 +162,16 @@ func TestDismissTxWithdrawsAnEntryInTheTransactionThatCancels(t *testing.T) {
 
 func TestAnOpenTransactionDelaysOnlyTheOutcomesOfItsOwnEntries(t *testing.T) {
 	db := openPgx(t)
-	o := db.new(t, newService().client(t), outbox.Fast())
+	_, o := db.start(t)
 	enqueue(t, o, "locked", "free")
 	token := db.crash(t, "locked", "free")
 	outcomes := []ledger.Outcome{{ID: entryOf(t, o, "locked").ID, Token: token, State: ledger.Accepted},
 		{ID: entryOf(t, o, "free").ID, Token: token, State: ledger.Accepted}}
-	require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
-		_, err := tx.dismiss("locked")
-		require.NoError(t, err)
+	db.whileLocked(t, o, "locked", func() {
 		settled, _, err := db.ledger.Settle(t.Context(), outcomes)
 		require.NoError(t, err)
 		assert.Equal(t, []ledger.Settled{ledger.Locked, ledger.Applied}, settled)
-		return errBroken
-	}), errBroken)
+	})
 	settled, _, err := db.ledger.Settle(t.Context(), outcomes)
 	require.NoError(t, err)
 	assert.Equal(t, []ledger.Settled{ledger.Applied, ledger.Applied}, settled)
@@ -200,12 +196,10 @@ func TestWhatIsNoTransactionIsRejected(t *testing.T) {
 
 func TestResendAllAndDismissAllGoThroughWhatTheFilterSelects(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t)
 		service.always(reject)
-		o := db.new(t, service.client(t), outbox.Fast())
 		keys := append(keysOf(520), "unclear")
-		_, err := o.EnqueueAll(t.Context(), items(t, keys))
-		require.NoError(t, err)
+		enqueue(t, o, keys...)
 		deliver(t, o, keys[:520]...)
 		db.crash(t, "unclear")
 		for _, invalid := range []outbox.Filter{{}, {State: outbox.Accepted}, {State: outbox.Pending}, {State: "other"}} {
