@@ -2,10 +2,6 @@ package orms_test
 
 import (
 	"context"
-	"database/sql"
-	"io"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,25 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/pgtest"
-	outboxpostgres "github.com/messaging-go/messaging/outbox/postgres"
 )
 
-// accepting is a service that accepts every request.
-type accepting struct{}
-
-func (accepting) RoundTrip(r *http.Request) (*http.Response, error) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r,
-		Body: io.NopCloser(strings.NewReader(`{"success":true,"data":true}`))}, nil
-}
-
-func newSendingOutbox(t *testing.T, store outbox.Store[outbox.SQLTx]) *outbox.Outbox[outbox.SQLTx] {
-	client, err := messaging.NewClient("https://service.test", "test-key-1", messaging.WithHTTPClient(&http.Client{Transport: accepting{}}))
-	require.NoError(t, err)
-	o, err := outbox.New(store, client)
+func newSendingOutbox[Tx any](t *testing.T, store outbox.Store[Tx], service *messagingtest.Server) *outbox.Outbox[Tx] {
+	o, err := outbox.New(store, service.Client())
 	require.NoError(t, err)
 	return o
 }
@@ -79,18 +63,13 @@ func TestEveryDriverAndDateStyleSends(t *testing.T) {
 	} {
 		for _, style := range []string{"ISO, MDY", "German, DMY", "SQL, DMY", "Postgres, YMD"} {
 			t.Run(test.name+" "+style, func(t *testing.T) {
-				db, err := sql.Open(test.driver, pgtest.URL(t)+test.parameters)
-				require.NoError(t, err)
-				t.Cleanup(func() { require.NoError(t, db.Close()) })
+				db := open(t, test.driver, pgtest.URL(t)+test.parameters)
 				db.SetMaxOpenConns(1)
 				for name, value := range map[string]string{"DateStyle": style, "TimeZone": "Asia/Kathmandu", "IntervalStyle": "sql_standard"} {
-					_, err = db.ExecContext(t.Context(), `SET `+name+` = '`+value+`'`)
+					_, err := db.ExecContext(t.Context(), `SET `+name+` = '`+value+`'`)
 					require.NoError(t, err)
 				}
-				require.NoError(t, outboxpostgres.Migrate(t.Context(), db))
-				store, err := outboxpostgres.NewSQL(t.Context(), db)
-				require.NoError(t, err)
-				sendAndDecide(t, newSendingOutbox(t, store))
+				sendAndDecide(t, newOutbox(t, db))
 			})
 		}
 	}

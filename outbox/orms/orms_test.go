@@ -20,6 +20,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/pgtest"
 	outboxpostgres "github.com/messaging-go/messaging/outbox/postgres"
@@ -76,7 +77,8 @@ func end(err error, tx interface {
 }
 
 func request(t *testing.T) *messaging.Prepared {
-	p, err := messaging.EventTriggerParams{EventID: "event", Email: "ada@example.com"}.Prepare()
+	p, err := messaging.PushBroadcastParams{Subject: "Shipped", Message: "An order has shipped",
+		To: messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})}.Prepare()
 	require.NoError(t, err)
 	return p
 }
@@ -84,10 +86,8 @@ func request(t *testing.T) *messaging.Prepared {
 func TestEveryLibraryEnqueuesAndDismissesInItsTransactions(t *testing.T) {
 	for name, transaction := range transactions {
 		t.Run(name, func(t *testing.T) {
-			db := openPostgres(t)
-			store, err := outboxpostgres.NewSQL(t.Context(), db)
-			require.NoError(t, err)
-			o := newSendingOutbox(t, store)
+			db := open(t, "pgx", pgtest.URL(t))
+			o := newOutbox(t, db)
 			require.ErrorIs(t, transaction(t, db, func(tx outbox.SQLTx) error {
 				_, err := o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "rolled back", Prepared: request(t)})
 				require.NoError(t, err)
@@ -102,7 +102,7 @@ func TestEveryLibraryEnqueuesAndDismissesInItsTransactions(t *testing.T) {
 				assert.True(t, decisions[0].Changed)
 				return nil
 			}))
-			_, err = o.Get(t.Context(), "rolled back")
+			_, err := o.Get(t.Context(), "rolled back")
 			require.ErrorIs(t, err, outbox.ErrNoEntry)
 			for key, state := range map[string]outbox.State{"committed": outbox.Pending, "withdrawn": outbox.Dismissed} {
 				entry, err := o.Get(t.Context(), key)
@@ -114,10 +114,8 @@ func TestEveryLibraryEnqueuesAndDismissesInItsTransactions(t *testing.T) {
 }
 
 func TestWhatIsNoTransactionOfALibraryIsRejected(t *testing.T) {
-	db := openPostgres(t)
-	store, err := outboxpostgres.NewSQL(t.Context(), db)
-	require.NoError(t, err)
-	o := newSendingOutbox(t, store)
+	db := open(t, "pgx", pgtest.URL(t))
+	o := newOutbox(t, db)
 	require.NoError(t, bun.NewDB(db, pgdialect.New()).RunInTx(t.Context(), nil, func(_ context.Context, tx bun.Tx) error {
 		_, err := o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t)})
 		require.ErrorIs(t, err, outbox.ErrNoTransaction)
@@ -139,7 +137,7 @@ func TestSQLiteTakesATransactionOfSQLX(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	store, err := sqlite.New(t.Context(), db.DB)
 	require.NoError(t, err)
-	o := newSendingOutbox(t, store)
+	o := newSendingOutbox(t, store, messagingtest.NewServer(t))
 	tx, err := db.BeginTxx(t.Context(), nil)
 	require.NoError(t, err)
 	_, err = o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t)})
@@ -148,10 +146,17 @@ func TestSQLiteTakesATransactionOfSQLX(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func openPostgres(t *testing.T) *sql.DB {
-	db, err := sql.Open("pgx", pgtest.URL(t))
+func open(t *testing.T, driver, source string) *sql.DB {
+	db, err := sql.Open(driver, source)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	require.NoError(t, outboxpostgres.Migrate(t.Context(), db))
 	return db
+}
+
+// newOutbox returns an outbox in a new schema of Postgres.
+func newOutbox(t *testing.T, db *sql.DB) *outbox.Outbox[outbox.SQLTx] {
+	require.NoError(t, outboxpostgres.Migrate(t.Context(), db))
+	store, err := outboxpostgres.NewSQL(t.Context(), db)
+	require.NoError(t, err)
+	return newSendingOutbox(t, store, messagingtest.NewServer(t))
 }
