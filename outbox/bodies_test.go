@@ -27,12 +27,9 @@ const (
 
 // largeItems are requests of 800 KB.
 func largeItems(t testing.TB, keys []string) func(yield func(outbox.Item, error) bool) {
-	text := strings.Repeat("x", largeBody)
 	return func(yield func(outbox.Item, error) bool) {
 		for _, key := range keys {
-			p, err := messaging.EventTriggerParams{EventID: "event", Email: "ada@example.com",
-				Values: map[string]any{"key": key, "text": text}}.Prepare()
-			if !assert.NoError(t, err) || !yield(outbox.Item{Key: key, Prepared: p}, nil) {
+			if !yield(sized(t, key, largeBody), nil) {
 				return
 			}
 		}
@@ -171,7 +168,7 @@ func TestLargeBodiesOfATransactionAreAddedInParts(t *testing.T) {
 	})
 }
 
-func TestEnqueueAllAndListTakeAThousandEntriesAtATime(t *testing.T) {
+func TestEnqueueAllListAndPresentTakeAnyNumberOfEntries(t *testing.T) {
 	_, o, w := openWatched(t)
 	keys := keysOf(2500)
 	enqueue(t, o, keys...)
@@ -181,7 +178,10 @@ func TestEnqueueAllAndListTakeAThousandEntriesAtATime(t *testing.T) {
 	for _, batch := range w.batches {
 		sizes = append(sizes, batch.entries)
 	}
-	assert.Equal(t, []int{1000, 1000, 500}, sizes)
+	assert.Equal(t, []int{1000, 1000, 500}, sizes, "a thousand at a time")
+	found, err := o.Present(t.Context(), itemsOf(t, append(keys, "absent")...)...)
+	require.NoError(t, err)
+	assert.Equal(t, append(slices.Repeat([]outbox.Presence{outbox.Present}, 2500), outbox.Absent), found)
 }
 
 // holding is a service that keeps requests waiting, before their bodies are read.

@@ -107,19 +107,14 @@ func TestABodyIsErasedFromAllFiles(t *testing.T) {
 	assert.Equal(t, outbox.Accepted, stateOf(t, o, "order"))
 }
 
-// failing is a Limiter that allows n and then fails.
-type failing struct{ n *int }
-
-func (f failing) Wait(context.Context) error {
-	if *f.n--; *f.n < 0 {
-		return errBroken
-	}
-	return nil
-}
-
 func TestALimiterThatPermitsOneSendsOne(t *testing.T) {
-	service, one := newService(), 1
-	o := openFile(t).new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(failing{&one}))
+	permits := 1
+	service, o := openFile(t).start(t, outbox.WithRateLimiter(limiter(func(context.Context) error {
+		if permits--; permits < 0 {
+			return errBroken
+		}
+		return nil
+	})))
 	enqueue(t, o, "a", "b")
 	delivered, err := o.Deliver(t.Context(), "a", "b")
 	require.ErrorIs(t, err, errBroken)

@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -15,14 +16,9 @@ import (
 func hanging(t *testing.T, key string) (service *service, release func()) {
 	service, returns := newService(), make(chan struct{})
 	service.respondTo(map[string]response{key: acceptAfter(func() { <-returns })})
-	t.Cleanup(func() {
-		select {
-		case <-returns:
-		default:
-			close(returns)
-		}
-	})
-	return service, func() { close(returns) }
+	release = sync.OnceFunc(func() { close(returns) })
+	t.Cleanup(release)
+	return service, release
 }
 
 func TestARequestThatDoesNotReturnStopsNoOthers(t *testing.T) {

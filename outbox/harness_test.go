@@ -205,7 +205,7 @@ func openFileAt(t testing.TB, path string) *database {
 }
 
 // openProgram opens a SQLite database of the program, with one connection.
-func openProgram(t testing.TB) (*sql.DB, *sqlite.Store) {
+func openProgram(t testing.TB) (*sql.DB, outbox.Store[outbox.SQLTx]) {
 	db := openDB(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "program.db")+
 		"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 	db.SetMaxOpenConns(1)
@@ -220,7 +220,7 @@ func mustStore(t testing.TB, db *sql.DB) *sqlite.Store {
 
 func openSQLite(t testing.TB) *database {
 	program, store := openProgram(t)
-	db := databaseOf(t, always[outbox.SQLTx](store), transactSQL(program), execSQL(program))
+	db := databaseOf(t, always(store), transactSQL(program), execSQL(program))
 	db.isSQLite = true
 	return db
 }
@@ -259,12 +259,18 @@ func openPgxAt(t testing.TB, url string) *database {
 	return db
 }
 
-func openPostgresSQL(t testing.TB) *database {
+// openProgramOnPostgres opens a Postgres database of the program with database/sql.
+func openProgramOnPostgres(t testing.TB) (*sql.DB, outbox.Store[outbox.SQLTx]) {
 	db := openDB(t, "pgx", pgtest.URL(t))
 	require.NoError(t, postgres.Migrate(t.Context(), db))
 	store, err := postgres.NewSQL(t.Context(), db)
 	require.NoError(t, err)
-	return databaseOf(t, always[outbox.SQLTx](store), transactSQL(db), execSQL(db))
+	return db, store
+}
+
+func openPostgresSQL(t testing.TB) *database {
+	program, store := openProgramOnPostgres(t)
+	return databaseOf(t, always(store), transactSQL(program), execSQL(program))
 }
 
 func openDB(t testing.TB, driver, source string) *sql.DB {

@@ -33,18 +33,6 @@ func TestPresentComparesItemsWithTheEntriesAndWritesNothing(t *testing.T) {
 	})
 }
 
-func TestPresentLooksForAnyNumberOfItems(t *testing.T) {
-	o := openFile(t).new(t, newService().client(t))
-	keys := keysOf(1201)
-	enqueue(t, o, keys[:1200]...)
-	found, err := o.Present(t.Context(), itemsOf(t, keys...)...)
-	require.NoError(t, err)
-	require.Len(t, found, 1201)
-	for i, presence := range found {
-		assert.Equal(t, i == 1200, presence == outbox.Absent, i)
-	}
-}
-
 func TestAPriorityIsAWord(t *testing.T) {
 	all := []outbox.Priority{outbox.Low, outbox.Normal, outbox.High}
 	text, err := json.Marshal(all)

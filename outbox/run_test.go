@@ -20,20 +20,6 @@ import (
 	"github.com/messaging-go/messaging/outbox/postgres"
 )
 
-func TestRunSendsEachEntryOnce(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service, o := db.start(t)
-		keys := keysOf(50)
-		all, err := o.EnqueueAll(t.Context(), items(t, keys))
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Enqueued{Added: 50}, all)
-		run(t, o)
-		run(t, db.new(t, service.client(t), outbox.Fast()))
-		eventuallyAccepted(t, o, len(keys))
-		service.carriedOutOnce(t, keys...)
-	})
-}
-
 func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
 		service := newService()
@@ -92,22 +78,23 @@ func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 	})
 }
 
-// failingLimiter is a limiter that fails. It counts its calls.
-type failingLimiter struct{ *atomic.Int32 }
+// limiter is a Limiter.
+type limiter func(context.Context) error
 
-func (f failingLimiter) Wait(context.Context) error {
-	f.Add(1)
-	return errBroken
-}
+func (l limiter) Wait(ctx context.Context) error { return l(ctx) }
 
 func TestALimiterThatFailsIsNotADatabaseThatFails(t *testing.T) {
-	logs, limiter := new(logs), failingLimiter{new(atomic.Int32)}
-	o := openFile(t).new(t, newService().client(t), outbox.Fast(), outbox.WithLogger(logs.logger()), outbox.WithRateLimiter(limiter))
+	var asked atomic.Int32
+	logs, failing := new(logs), limiter(func(context.Context) error {
+		asked.Add(1)
+		return errBroken
+	})
+	_, o := openFile(t).start(t, outbox.WithLogger(logs.logger()), outbox.WithRateLimiter(failing))
 	enqueue(t, o, "order")
 	_, err := o.DeliverDue(t.Context(), 1)
 	require.EqualError(t, err, "outbox: deliver: limiter: broken")
 	stop, ended := begin(o)
-	eventually(t, func() bool { return limiter.Load() > 4 })
+	eventually(t, func() bool { return asked.Load() > 4 })
 	assert.True(t, logs.has("cannot ask the limiter; retrying"))
 	stop()
 	require.EqualError(t, <-ended, "outbox: run: the limiter failed until the end: limiter: broken")
@@ -236,12 +223,18 @@ func TestRunGoesOnWhenTheDatabaseIsBack(t *testing.T) {
 	_, err := o.DeliverDue(t.Context(), 10)
 	require.ErrorIs(t, err, errBroken)
 	require.ErrorContains(t, err, "outbox: deliver: ")
-	run(t, o)
+	stop := run(t, o)
 	eventually(t, func() bool { return logs.has("outbox: cannot look for entries; retrying") })
 	assert.Zero(t, service.requests())
 	w.set(faults{})
 	eventuallyIs(t, o, "order", outbox.Accepted)
 	assert.Equal(t, 1, service.carriedOut("order"))
+	for _, now := range []faults{{broken: errBroken}, {}} { // an answer that nothing is due is enough for Run to end without an error
+		w.set(now)
+		seen := len(w.looksAt(triggers.Class))
+		eventually(t, func() bool { return len(w.looksAt(triggers.Class)) > seen+4 })
+	}
+	stop()
 }
 
 func TestRunEndsWhenTheStoreIsClosed(t *testing.T) {
@@ -306,27 +299,22 @@ func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {
 	})
 }
 
-// counter is a Limiter that allows n.
-type counter struct{ allowed chan struct{} }
-
-func (c counter) Wait(ctx context.Context) error {
-	select {
-	case <-c.allowed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		limiter := counter{make(chan struct{}, 10)}
-		service, o := db.start(t, outbox.WithRateLimiter(limiter))
+		permits := make(chan struct{}, 10)
+		service, o := db.start(t, outbox.WithRateLimiter(limiter(func(ctx context.Context) error {
+			select {
+			case <-permits:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})))
 		service.always(acceptAfter(func() { time.Sleep(20 * time.Millisecond) }))
 		enqueue(t, o, keysOf(5)...)
 		stop := run(t, o)
 		for range 3 {
-			limiter.allowed <- struct{}{}
+			permits <- struct{}{}
 		}
 		eventuallyAccepted(t, o, 3)
 		counts := countsOf(t, o)
@@ -381,19 +369,6 @@ func TestRunReturnsTheErrorOfADatabaseThatIsReadOnly(t *testing.T) {
 		require.NoError(t, err)
 		testReadOnly(t, ledger.Open(store.Ledger()))
 	})
-}
-
-func TestRunForgetsFailuresOnceTheDatabaseAnswers(t *testing.T) {
-	_, o, w := openWatched(t)
-	add(t, o, outbox.Item{Key: "reminder", NotBefore: time.Now().Add(time.Hour)})
-	stop, ended := begin(o)
-	for _, now := range []faults{{broken: errBroken}, {}} {
-		w.set(now)
-		seen := len(w.looksAt(triggers.Class))
-		eventually(t, func() bool { return len(w.looksAt(triggers.Class)) > seen+4 })
-	}
-	stop()
-	require.NoError(t, <-ended)
 }
 
 func testReadOnly[Tx any](t *testing.T, l ledger.TxLedger[Tx]) {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"log"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,9 +14,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/messagingtest"
 	"github.com/messaging-go/messaging/outbox"
-	"github.com/messaging-go/messaging/outbox/internal/pgtest"
 	"github.com/messaging-go/messaging/outbox/postgres"
-	"github.com/messaging-go/messaging/outbox/sqlite"
 )
 
 // The functions of this file are on the pages README.md and OPERATIONS.md.
@@ -128,7 +125,7 @@ func resolve(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], carriedOut fun
 	return nil
 }
 
-// sample is an outbox in the database of a shop, as the README opens it.
+// sample is an outbox in the database of a shop.
 type sample struct {
 	service *messagingtest.Server
 	db      *sql.DB
@@ -138,23 +135,15 @@ type sample struct {
 
 // onEverySample runs a test on SQLite and on Postgres.
 func onEverySample(t *testing.T, test func(t *testing.T, s sample)) {
-	open := func(t *testing.T, db *sql.DB, store outbox.Store[outbox.SQLTx], err error) {
-		require.NoError(t, err)
-		service := messagingtest.NewServer(t)
-		test(t, sample{service, db, store, newBox(t, store, service.Client())})
+	for name, open := range map[string]func(testing.TB) (*sql.DB, outbox.Store[outbox.SQLTx]){
+		"SQLite": openProgram, "Postgres": openProgramOnPostgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, store := open(t)
+			service := messagingtest.NewServer(t)
+			test(t, sample{service, db, store, newBox(t, store, service.Client())})
+		})
 	}
-	t.Run("SQLite", func(t *testing.T) {
-		const settings = "?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)"
-		db := openDB(t, "sqlite", filepath.Join(t.TempDir(), "shop.db")+settings)
-		store, err := sqlite.New(t.Context(), db)
-		open(t, db, store, err)
-	})
-	t.Run("Postgres", func(t *testing.T) {
-		db := openDB(t, "pgx", pgtest.URL(t))
-		require.NoError(t, postgres.Migrate(t.Context(), db))
-		store, err := postgres.NewSQL(t.Context(), db)
-		open(t, db, store, err)
-	})
 }
 
 // email is a broadcast to one customer.

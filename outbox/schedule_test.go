@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,11 +17,8 @@ import (
 
 func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		var settled sync.Map
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithOnSettled(func(_ context.Context, e outbox.Entry) {
-			settled.Store(e.Key, e.State)
-		}))
+		settled := new(settlements)
+		service, o := db.start(t, outbox.WithOnSettled(settled.add))
 		over := time.Now().Add(20 * time.Millisecond)
 		for _, key := range []string{"over", "over too"} {
 			entry := add(t, o, outbox.Item{Key: key, NotAfter: over})
@@ -46,12 +42,13 @@ func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
 		assert.Equal(t, messaging.DeliveryNotSent, entry.Delivery)
 		assert.Equal(t, 1, service.requests())
 		assert.Equal(t, outbox.ReasonTooLate, resend(t, o, "over")[0].Reason)
-		for _, key := range []string{"over", "over too", "past", "past too"} {
-			eventually(t, func() bool {
-				state, _ := settled.Load(key)
-				return state == outbox.Rejected
-			})
+		eventually(t, func() bool { return settled.count() == 5 })
+		states := make(map[string]outbox.State)
+		for _, e := range settled.take() {
+			states[e.Key] = e.State
 		}
+		assert.Equal(t, map[string]outbox.State{"over": outbox.Rejected, "over too": outbox.Rejected, "past": outbox.Rejected,
+			"past too": outbox.Rejected, "in time": outbox.Accepted}, states)
 	})
 }
 

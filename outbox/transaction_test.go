@@ -24,38 +24,49 @@ func itemsOf(t testing.TB, keys ...string) (all []outbox.Item) {
 	return all
 }
 
-func TestEnqueueAllTxAddsAllOrNone(t *testing.T) {
+func TestWhatIsEnqueuedFollowsItsTransactionAllOrNone(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		_, o := db.start(t)
+		service, o := db.start(t)
 		enqueue(t, o, "m")
-		require.NoError(t, db.within(t, o, func(tx inTx) error {
-			entries, err := tx.enqueueAll(itemsOf(t, "z", "m", "a", "z")...)
-			require.NoError(t, err)
-			var keys []string
-			var present []bool
-			for _, e := range entries {
-				keys, present = append(keys, e.Key), append(present, e.Present)
-			}
-			assert.Equal(t, []string{"z", "m", "a", "z"}, keys)
-			assert.Equal(t, []bool{false, true, false, true}, present)
+		for _, end := range []error{errBroken, nil} {
+			require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
+				entry, err := tx.enqueue("one", request(t, "one"))
+				require.NoError(t, err)
+				assert.False(t, entry.Present)
+				_, err = tx.enqueue("m", request(t, "another"))
+				require.ErrorIs(t, err, outbox.ErrKeyConflict)
+				again, err := tx.enqueue("one", request(t, "one"))
+				require.NoError(t, err, "the transaction can be used after the conflict")
+				assert.True(t, again.Present)
 
-			conflicting := itemsOf(t, "b", "m", "c", "a")
-			conflicting[1].Prepared = request(t, "another")
-			entries, err = tx.enqueueAll(conflicting...)
-			require.ErrorIs(t, err, outbox.ErrKeyConflict)
-			require.ErrorContains(t, err, `"m"`)
-			assert.Empty(t, entries)
-			_, err = tx.enqueueAll(itemsOf(t, "d")...)
-			return err // the transaction is usable
-		}))
-		assert.ElementsMatch(t, []string{"m", "a", "z", "d"}, listed(t, o, outbox.Filter{}))
-		require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
-			_, err := tx.enqueueAll(itemsOf(t, "rolled back")...)
-			require.NoError(t, err)
-			return errBroken
-		}), errBroken)
-		_, err := o.Get(t.Context(), "rolled back")
-		require.ErrorIs(t, err, outbox.ErrNoEntry)
+				entries, err := tx.enqueueAll(itemsOf(t, "z", "m", "a", "z")...)
+				require.NoError(t, err)
+				var keys []string
+				var present []bool
+				for _, e := range entries {
+					keys, present = append(keys, e.Key), append(present, e.Present)
+				}
+				assert.Equal(t, []string{"z", "m", "a", "z"}, keys)
+				assert.Equal(t, []bool{false, true, false, true}, present)
+
+				conflicting := itemsOf(t, "b", "m", "c", "a")
+				conflicting[1].Prepared = request(t, "another")
+				entries, err = tx.enqueueAll(conflicting...)
+				require.ErrorIs(t, err, outbox.ErrKeyConflict)
+				require.ErrorContains(t, err, `"m"`)
+				assert.Empty(t, entries)
+				_, err = tx.enqueueAll(itemsOf(t, "d")...)
+				require.NoError(t, err, "the transaction is usable")
+				return end
+			}), end)
+			if end != nil {
+				assert.Equal(t, []string{"m"}, listed(t, o, outbox.Filter{}))
+			}
+		}
+		run(t, o)
+		eventuallyAccepted(t, o, 5)
+		assert.ElementsMatch(t, []string{"m", "one", "a", "z", "d"}, listed(t, o, outbox.Filter{}))
+		service.carriedOutOnce(t, "m", "one", "a", "z", "d")
 	})
 }
 
@@ -183,6 +194,8 @@ func TestWhatIsNoTransactionIsRejected(t *testing.T) {
 	conn, err := db.Conn(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close()) }()
+	_, err = o.EnqueueTx(t.Context(), nil, outbox.Item{Key: "order", Prepared: request(t, "order")})
+	require.EqualError(t, err, `outbox: enqueue entry "order": tx must not be nil`)
 	for _, tx := range []outbox.SQLTx{db, conn, (*sql.Tx)(nil)} {
 		_, err := o.EnqueueTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t, "order")})
 		require.ErrorIs(t, err, outbox.ErrNoTransaction)
