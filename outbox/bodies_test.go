@@ -26,14 +26,11 @@ const (
 )
 
 // largeItems are requests of 800 KB.
-func largeItems(t testing.TB, keys []string) func(yield func(outbox.Item, error) bool) {
-	return func(yield func(outbox.Item, error) bool) {
-		for _, key := range keys {
-			if !yield(sized(t, key, largeBody), nil) {
-				return
-			}
-		}
+func largeItems(t testing.TB, keys []string) (all []outbox.Item) {
+	for _, key := range keys {
+		all = append(all, sized(t, key, largeBody))
 	}
+	return all
 }
 
 func TestLargeBodiesAreAddedAndClaimedInParts(t *testing.T) {
@@ -45,7 +42,7 @@ func TestLargeBodiesAreAddedAndClaimedInParts(t *testing.T) {
 			o.HoldBodies(48 * mib)
 			keys = keysOf(24) // 19 MB, more than is left of 64 MiB
 		}
-		_, err := o.EnqueueAll(t.Context(), largeItems(t, keys))
+		_, err := o.EnqueueAll(t.Context(), each(largeItems(t, keys)))
 		require.NoError(t, err)
 		for _, batch := range w.batches {
 			assert.LessOrEqual(t, batch.bytes, 4*mib)
@@ -137,7 +134,7 @@ func TestDeliverSendsAnyNumberOfLargeBodies(t *testing.T) {
 		_, o := db.start(t)
 		warmUp(t, o)
 		keys := keysOf(11) // more than a claim takes
-		_, err := o.EnqueueAll(t.Context(), largeItems(t, keys))
+		_, err := o.EnqueueAll(t.Context(), each(largeItems(t, keys)))
 		require.NoError(t, err)
 		assert.Equal(t, outbox.Delivered{Accepted: len(keys)}, deliver(t, o, keys...))
 	})
@@ -148,12 +145,8 @@ func TestLargeBodiesOfATransactionAreAddedInParts(t *testing.T) {
 		w := db.watch()
 		keys := keysOf(6)
 		slices.Reverse(keys)
-		var all []outbox.Item
-		for item := range largeItems(t, keys) {
-			all = append(all, item)
-		}
 		require.NoError(t, db.within(t, db.new(t, newService().client(t)), func(tx inTx) error {
-			entries, err := tx.enqueueAll(all...)
+			entries, err := tx.enqueueAll(largeItems(t, keys)...)
 			require.NoError(t, err)
 			require.Len(t, entries, len(keys))
 			for i, e := range entries {
@@ -223,7 +216,7 @@ func testBodiesHeld(t *testing.T, db *database) {
 	require.NoError(t, err)
 	// A connection can keep its last statement: those of this test within the test are closed.
 	t.Run("enqueue", func(t *testing.T) {
-		_, err := db.new(t, client).EnqueueAll(t.Context(), largeItems(t, keysOf(n)))
+		_, err := db.new(t, client).EnqueueAll(t.Context(), each(largeItems(t, keysOf(n))))
 		require.NoError(t, err)
 	})
 	w := db.watch()

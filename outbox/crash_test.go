@@ -79,19 +79,19 @@ func TestEntriesOfACrashedProcessBecomeUnclearAndAreNotSent(t *testing.T) {
 	}
 }
 
-func TestTheSweepObservesTheSendTimeoutOfTheClaimer(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
+func TestAClaimIsCommittedBeforeTheSendAndTheSweepObservesItsSendTimeout(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
-		began, end := make(chan struct{}), make(chan struct{})
-		service.always(acceptAfter(func() {
-			close(began)
-			<-end
-		}))
+		began, end := make(chan outbox.State), make(chan struct{})
 		patient := db.new(t, service.client(t), outbox.Fast(), outbox.WithLease(time.Minute, time.Minute))
 		hasty := db.new(t, service.client(t), outbox.Fast(), outbox.WithLease(time.Millisecond, time.Millisecond))
+		service.always(acceptAfter(func() {
+			began <- stateOf(t, hasty, "order")
+			<-end
+		}))
 		enqueue(t, patient, "order")
 		stop := run(t, patient)
-		<-began
+		assert.Equal(t, outbox.Sending, <-began, "as another process sees it")
 		for range 3 { // each sweeps
 			deliver(t, hasty, "order")
 			time.Sleep(60 * time.Millisecond)
@@ -247,16 +247,24 @@ func TestResendSkipsAnEntryWhoseProcessMayBeAlive(t *testing.T) {
 	})
 }
 
-func TestNoOutcomeIsRecordedAfterQuarantine(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
+func TestAfterQuarantineNothingIsSentAndNoOutcomeIsRecorded(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service, o := db.start(t)
-		enqueue(t, o, "claimed", "never claimed")
+		service.respondTo(map[string]response{"rejected": reject, "repeated": lose})
+		for _, key := range []string{"claimed", "pending", "rejected", "repeated", "dismissed", "accepted"} {
+			add(t, o, outbox.Item{Key: key, Repeatable: key != "pending"})
+		}
 		token := db.claim(t, "claimed")
-		assert.Equal(t, 2, quarantine(t, o))
+		deliver(t, o, "accepted", "rejected")
+		deliver(t, o, "repeated")
+		dismiss(t, o, "dismissed")
+		assert.Equal(t, 4, quarantine(t, o))
 		assert.False(t, db.settle(t, o, token, "claimed", wasAccepted))
-		assert.Equal(t, []string{"claimed", "never claimed"}, listed(t, o, outbox.Filter{State: outbox.Unclear}))
-		assert.Equal(t, outbox.Delivered{Unclear: 2}, deliver(t, o, "claimed", "never claimed"))
-		assert.Zero(t, service.requests())
+		unclear := []string{"claimed", "pending", "rejected", "repeated"}
+		assert.Equal(t, unclear, listed(t, o, outbox.Filter{State: outbox.Unclear}),
+			"a rejected one may have been resent and carried out after the backup")
+		assert.Equal(t, outbox.Delivered{Unclear: 4}, deliver(t, o, unclear...))
+		assert.Equal(t, 3, service.requests(), "those before the quarantine")
 	})
 }
 
@@ -308,4 +316,172 @@ func TestAnEntryIsNotSentByAProcessThatWasPaused(t *testing.T) {
 	assert.Equal(t, "not begun: the process was paused", entryOf(t, o, "order").Error)
 	patient := db.new(t, service.client(t), outbox.Fast())
 	assert.Equal(t, 1, deliver(t, patient, "order").Accepted)
+}
+
+// settlements collects what OnSettled gets.
+type settlements struct {
+	mu      sync.Mutex
+	entries []outbox.Entry
+}
+
+func (s *settlements) add(_ context.Context, e outbox.Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entries = append(s.entries, e)
+}
+
+func (s *settlements) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.entries)
+}
+
+// take returns what has come since the last call.
+func (s *settlements) take() []outbox.Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.entries
+	s.entries = nil
+	return taken
+}
+
+func TestWhatWasEverUnclearIsNeverCalledKnownAgain(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		settled := new(settlements)
+		service, o := db.start(t, outbox.WithOnSettled(settled.add))
+		enqueue(t, o, "order")
+		unknown := func(state outbox.State) {
+			t.Helper()
+			entry := entryOf(t, o, "order")
+			assert.Equal(t, state, entry.State)
+			assert.Equal(t, messaging.DeliveryUnknown, entry.Delivery, "the first send may have been carried out")
+			for _, e := range settled.take() {
+				assert.Equal(t, entry.State, e.State)
+				assert.Equal(t, entry.Delivery, e.Delivery)
+			}
+		}
+		send := func(response response, state outbox.State) {
+			t.Helper()
+			service.always(response)
+			before := entryOf(t, o, "order").Attempts
+			eventually(t, func() bool { // when a probe may be sent
+				deliver(t, o, "order")
+				return entryOf(t, o, "order").Attempts > before
+			})
+			unknown(state)
+		}
+		decide := func(decisions []outbox.Decision, state outbox.State) {
+			t.Helper()
+			assert.Equal(t, []outbox.Decision{{Key: "order", Changed: true, State: state, Delivery: messaging.DeliveryUnknown}}, decisions)
+			unknown(state)
+		}
+		send(lose, outbox.Unclear)
+		decide(resend(t, o, "order"), outbox.Pending)
+		send(reject, outbox.Rejected)
+		decide(resend(t, o, "order"), outbox.Pending)
+		send(unauthorize, outbox.Pending)
+		send(reject, outbox.Rejected)
+		decide(dismiss(t, o, "order"), outbox.Dismissed)
+		assert.Equal(t, 1, service.carriedOut("order"))
+	})
+}
+
+func TestARepeatableEntryIsSentUntilItIsAccepted(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		settled := new(settlements)
+		service, o := db.start(t, outbox.WithOnSettled(settled.add))
+		service.always(lose)
+		assert.True(t, add(t, o, outbox.Item{Key: "order", Repeatable: true}).Repeatable)
+		again := add(t, o, outbox.Item{Key: "order"})
+		assert.True(t, again.Present && again.Repeatable, "the first one stays, and it is the same request")
+		delivered := deliver(t, o, "order")
+		assert.Equal(t, outbox.Delivered{Later: []string{"order"}, More: true, RetryAfter: delivered.RetryAfter}, delivered)
+		entry := entryOf(t, o, "order")
+		assert.Equal(t, []any{outbox.Pending, messaging.DeliveryUnknown}, []any{entry.State, entry.Delivery})
+		assert.Empty(t, settled.take())
+		service.always(accept)
+		run(t, o)
+		eventuallyIs(t, o, "order", outbox.Accepted)
+		eventually(t, func() bool {
+			entries := settled.take()
+			return len(entries) == 1 && entries[0].Delivery == messaging.DeliveryAccepted
+		})
+		assert.Equal(t, 2, service.carriedOut("order"), "at least once")
+	})
+}
+
+func TestARepeatableEntryBecomesUnclearAfterFiveUnknownOutcomes(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		service.always(lose)
+		attempt := 1 // the crash
+		client := service.client(t, messaging.WithGuard(func(context.Context, *messaging.Prepared) error {
+			if attempt++; attempt == 3 {
+				panic("the outcome of a panic is unknown")
+			}
+			return nil
+		}))
+		o := db.new(t, client, outbox.Fast())
+		add(t, o, outbox.Item{Key: "order", Repeatable: true})
+		attempts := func() int { return entryOf(t, o, "order").Attempts }
+		for _, end := range []func(){
+			func() { // its process dies
+				db.claim(t, "order")
+				db.endLeases(t)
+				assert.Equal(t, ledger.Swept{Pending: 1}, db.sweep(t))
+				entry := entryOf(t, o, "order")
+				assert.Equal(t, "the process that sent it did not report the outcome in time", entry.Error)
+				assert.WithinDuration(t, time.Now().Add(time.Hour), entry.NotBefore, 30*time.Minute)
+			},
+			func() {}, func() {}, func() {},
+		} {
+			end()
+			before := attempts()
+			db.shift(t, -3*time.Hour, "not_before")
+			eventually(t, func() bool {
+				deliver(t, o, "order")
+				return attempts() > before
+			})
+		}
+		entry := entryOf(t, o, "order")
+		assert.Equal(t, []any{outbox.Unclear, 5}, []any{entry.State, entry.Attempts})
+		db.endLeases(t)
+		resend(t, o, "order")
+		eventually(t, func() bool {
+			deliver(t, o, "order")
+			return attempts() == 6
+		})
+		assert.Equal(t, outbox.Unclear, stateOf(t, o, "order"), "like any other, once somebody has to decide")
+	})
+}
+
+func TestARepeatableEntryEndsAtItsNotAfter(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		settled := new(settlements)
+		service, o := db.start(t, outbox.WithWaits(time.Hour, time.Hour), outbox.WithOnSettled(settled.add))
+		service.always(lose)
+		add(t, o, outbox.Item{Key: "password", Repeatable: true, NotAfter: time.Now().Add(time.Hour)})
+		deliver(t, o, "password")
+		db.shift(t, -2*time.Hour, "not_after")
+		assert.Equal(t, outbox.Delivered{Rejected: 1}, deliver(t, o, "password"))
+		for _, entry := range append(settled.take(), entryOf(t, o, "password")) {
+			assert.Equal(t, outbox.Rejected, entry.State)
+			assert.Equal(t, messaging.DeliveryUnknown, entry.Delivery)
+		}
+	})
+}
+
+// Otherwise one recipient whose outcome is always unknown would become every probe.
+func TestABreakerDoesNotShortenTheWaitOfARepeatableEntry(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		service, o := db.start(t, outbox.WithWaits(time.Hour, time.Hour))
+		service.respondTo(map[string]response{"poison": lose})
+		add(t, o, outbox.Item{Key: "poison", Repeatable: true})
+		deliver(t, o, "poison")
+		require.Len(t, countsOf(t, o).Breakers, 1, "the breaker is open")
+		assert.Greater(t, time.Until(entryOf(t, o, "poison").NotBefore), 20*time.Minute)
+		enqueue(t, o, "good")
+		run(t, o)
+		eventuallyIs(t, o, "good", outbox.Accepted)
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 	"github.com/messaging-go/messaging"
 	catalog "github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/sqlite"
 )
 
 func TestEnqueueOfAPresentKeyReturnsTheEntry(t *testing.T) {
@@ -312,4 +314,55 @@ func TestAcceptedAndDismissedRequestsAreErased(t *testing.T) {
 		_, err = o.Get(t.Context(), "unknown")
 		require.ErrorIs(t, err, outbox.ErrNoEntry)
 	})
+}
+
+func TestPresentComparesItemsWithTheEntriesAndWritesNothing(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.WithSealer(reversed{func() error { return errors.New("nothing is opened") }}))
+		enqueue(t, o, "present", "dismissed", "conflict")
+		dismiss(t, o, "dismissed")
+		before := listAll(t, o)
+		items := itemsOf(t, "absent", "present", "dismissed", "conflict", "absent")
+		items[3].Prepared = request(t, "another")
+		found, err := o.Present(t.Context(), items...)
+		require.NoError(t, err)
+		assert.Equal(t, []outbox.Presence{outbox.Absent, outbox.Present, outbox.Present, outbox.Conflict, outbox.Absent}, found)
+		assert.Equal(t, before, listAll(t, o))
+
+		_, err = o.Present(t.Context(), items[0], outbox.Item{Key: "no request"})
+		require.EqualError(t, err, `outbox: look for entry "no request": Prepared must not be nil; use a Prepare method`)
+		none, err := o.Present(t.Context())
+		require.NoError(t, err)
+		assert.Empty(t, none)
+	})
+}
+
+func TestAPriorityIsAWord(t *testing.T) {
+	all := []outbox.Priority{outbox.Low, outbox.Normal, outbox.High}
+	text, err := json.Marshal(all)
+	require.NoError(t, err)
+	assert.JSONEq(t, `["low", "normal", "high"]`, string(text))
+	var read []outbox.Priority
+	require.NoError(t, json.Unmarshal(text, &read))
+	assert.Equal(t, all, read)
+	assert.Zero(t, outbox.Normal)
+	require.EqualError(t, new(outbox.Priority).UnmarshalText([]byte("urgent")),
+		`outbox: unknown priority "urgent"; the priorities are ["high" "normal" "low"]`)
+	_, err = outbox.Priority(7).MarshalText()
+	require.EqualError(t, err, "outbox: unknown priority 7")
+	assert.Equal(t, "high unknown priority -3", fmt.Sprint(outbox.High, " ", outbox.Priority(-3)))
+}
+
+func TestNewNamesEveryBadOptionAtOnce(t *testing.T) {
+	store, err := sqlite.New(t.Context(), openDB(t, "sqlite", t.TempDir()+"/program.db"))
+	require.NoError(t, err)
+	client := newService().client(t)
+	o, err := outbox.New(store, client, outbox.WithInFlight(0), outbox.WithKeepSettled(0), outbox.WithSendTimeout(time.Second-1), nil,
+		outbox.WithRateLimiter(nil), outbox.WithSealer(nil), outbox.WithLogger(nil), outbox.WithOnSettled(nil), outbox.WithInFlight(10_001))
+	require.EqualError(t, err, "outbox: new: WithInFlight: n must be 1 to 10000; WithSendTimeout: limit must be at least 1s; "+
+		"option 4 must not be nil; WithRateLimiter: limiter must not be nil; WithSealer: sealer must not be nil; "+
+		"WithLogger: logger must not be nil; WithOnSettled: settled must not be nil; WithInFlight: n must be 1 to 10000")
+	assert.Nil(t, o)
+	_, err = outbox.New[any](nil, nil, outbox.WithInFlight(-1))
+	require.EqualError(t, err, "outbox: new: store must not be nil; client must not be nil; WithInFlight: n must be 1 to 10000")
 }

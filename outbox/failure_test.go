@@ -129,25 +129,15 @@ func TestALimiterThatPermitsOneSendsOne(t *testing.T) {
 	assert.Equal(t, 1, service.requests(), "a permit that was not given is none")
 }
 
-func TestAStopAfterTheClaimReturnsTheEntryInRunAndNotInDeliver(t *testing.T) {
-	db, service := openFile(t), newService()
+func TestAStopAfterTheClaimReturnsTheEntryOfRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	stopping := outbox.WithSealer(reversed{func() error { cancel(); return nil }}) // after the claim
-	o := db.new(t, service.client(t), outbox.Fast(), stopping)
+	service, o := openFile(t).start(t, outbox.WithSealer(reversed{func() error { cancel(); return nil }}))
 	enqueue(t, o, "order")
 	require.NoError(t, o.Run(ctx))
 	entry := entryOf(t, o, "order")
 	assert.Equal(t, outbox.Pending, entry.State)
 	assert.Equal(t, "not begun: the process was stopped", entry.Error)
 	assert.Zero(t, service.requests())
-
-	ctx, cancel = context.WithCancel(t.Context())
-	defer cancel()
-	o = db.new(t, service.client(t), outbox.Fast(), stopping)
-	delivered, err := o.Deliver(ctx, "order")
-	require.NoError(t, err)
-	assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
 }
 
 func TestInvalidKeysAreUnknown(t *testing.T) {

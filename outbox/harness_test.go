@@ -570,8 +570,13 @@ func keysOf(n int) []string {
 
 // items are requests for the keys.
 func items(t testing.TB, keys []string) iter.Seq2[outbox.Item, error] {
+	return each(itemsOf(t, keys...))
+}
+
+// each yields items without an error.
+func each(items []outbox.Item) iter.Seq2[outbox.Item, error] {
 	return func(yield func(outbox.Item, error) bool) {
-		for _, item := range itemsOf(t, keys...) {
+		for _, item := range items {
 			if !yield(item, nil) {
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,25 +118,33 @@ func TestEnqueueAllTxThatFailsOnSQLiteAddsNoneAndTheRestIsCommitted(t *testing.T
 	}
 }
 
-func TestEnqueueAllTxDoesNotDeadlock(t *testing.T) {
-	db := openPgx(t)
-	o := db.new(t, newService().client(t))
-	var group sync.WaitGroup
-	for i := range 8 {
-		group.Go(func() {
-			for range 20 {
-				items := itemsOf(t, "a", "b", "c", "d")
-				if i%2 == 0 {
-					items = itemsOf(t, "d", "c", "b", "a")
-				}
-				assert.NoError(t, db.within(t, o, func(tx inTx) error {
-					_, err := tx.enqueueAll(items...)
-					return err
-				}))
+func TestTheSameKeysInOppositeOrderDoNotDeadlock(t *testing.T) {
+	for name, enqueue := range map[string]func(*testing.T, *database, box, []outbox.Item) error{
+		"EnqueueAllTx": func(t *testing.T, db *database, o box, items []outbox.Item) error {
+			return db.within(t, o, func(tx inTx) error {
+				_, err := tx.enqueueAll(items...)
+				return err
+			})
+		},
+		"EnqueueAll": func(t *testing.T, _ *database, o box, items []outbox.Item) error {
+			_, err := o.EnqueueAll(t.Context(), each(items))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := openPgx(t)
+			o := db.new(t, newService().client(t))
+			forward := itemsOf(t, keysOf(300)...)
+			backward := slices.Clone(forward)
+			slices.Reverse(backward)
+			var group sync.WaitGroup
+			for _, items := range [][]outbox.Item{forward, backward, forward, backward} {
+				group.Go(func() { assert.NoError(t, enqueue(t, db, o, items)) })
 			}
+			group.Wait()
+			assert.Len(t, listed(t, o, outbox.Filter{}), 300)
 		})
 	}
-	group.Wait()
 }
 
 func TestDismissTxWithdrawsAnEntryInTheTransactionThatCancels(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messaging-go/messaging/outbox/internal/pgtest"
 	"github.com/messaging-go/messaging/outbox/torture/internal/pgserver"
 	"github.com/messaging-go/messaging/outbox/torture/internal/process"
 	"github.com/messaging-go/messaging/outbox/torture/internal/report"
@@ -60,15 +61,8 @@ func TestAServerEndsWithTheProcessThatStartedIt(t *testing.T) {
 
 // The faults that wait for leases, and those that start servers, run in the nightly checks.
 func TestAQuickPartFindsNothingAndFillsItsColumns(t *testing.T) {
-	server := os.Getenv("MESSAGING_TEST_POSTGRES")
-	if server == "" && os.Getenv("CI") != "" {
-		t.Fatal("MESSAGING_TEST_POSTGRES is not set")
-	}
-	if server == "" {
-		t.Skip("MESSAGING_TEST_POSTGRES is not set")
-	}
 	var rows []report.Row
-	for _, p := range parts(true, server, t.TempDir()) {
+	for _, p := range parts(true, pgtest.URL(t), t.TempDir()) {
 		if strings.HasPrefix(p.Name, "SIGTERM") {
 			found, err := do(t.Context(), p)
 			must(t, err)
