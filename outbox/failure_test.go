@@ -90,43 +90,28 @@ func TestEveryDatabaseStoresEveryErrorText(t *testing.T) {
 }
 
 func TestABodyIsErasedFromAllFiles(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "outbox.db")
-	o := newBox(t, openStore(t, path), newService().client(t), outbox.Fast())
-	enqueue(t, o, "order")
-	found := func() (n int) {
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			content, err := os.ReadFile(path + suffix)
-			require.NoError(t, err)
-			n += strings.Count(string(content), "ada@example.com")
-		}
-		return n
+	for name, work := range map[string]func(*testing.T, box){
+		"Run":        func(t *testing.T, o box) { run(t, o) },
+		"DeliverDue": func(t *testing.T, o box) { assert.Equal(t, 1, deliverDue(t, o, 1).Accepted) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "outbox.db")
+			o := newBox(t, openStore(t, path), newService().client(t), outbox.Fast())
+			enqueue(t, o, "order")
+			found := func() (n int) {
+				for _, suffix := range []string{"", "-wal", "-shm"} {
+					content, err := os.ReadFile(path + suffix)
+					require.NoError(t, err)
+					n += strings.Count(string(content), "ada@example.com")
+				}
+				return n
+			}
+			require.Positive(t, found())
+			work(t, o)
+			eventually(t, func() bool { return found() == 0 })
+			assert.Equal(t, outbox.Accepted, stateOf(t, o, "order"))
+		})
 	}
-	require.Positive(t, found())
-	run(t, o)
-	eventually(t, func() bool { return found() == 0 })
-	assert.Equal(t, outbox.Accepted, stateOf(t, o, "order"))
-}
-
-func TestALimiterThatPermitsOneSendsOne(t *testing.T) {
-	permits := 1
-	service, o := openFile(t).start(t, outbox.WithRateLimiter(limiter(func(context.Context) error {
-		if permits--; permits < 0 {
-			return errBroken
-		}
-		return nil
-	})))
-	enqueue(t, o, "a", "b")
-	delivered, err := o.Deliver(t.Context(), "a", "b")
-	require.ErrorIs(t, err, errBroken)
-	assert.Equal(t, 1, delivered.Accepted, "what it knows comes with the error")
-	assert.Equal(t, []string{"b"}, delivered.Later)
-	for range 10 {
-		_, err := o.Deliver(t.Context(), "a", "b")
-		require.ErrorIs(t, err, errBroken)
-		_, err = o.DeliverDue(t.Context(), 3)
-		require.ErrorIs(t, err, errBroken)
-	}
-	assert.Equal(t, 1, service.requests(), "a permit that was not given is none")
 }
 
 func TestAStopAfterTheClaimReturnsTheEntryOfRun(t *testing.T) {

@@ -39,19 +39,6 @@ func TestProgramsWithoutRunDeleteOldEntries(t *testing.T) {
 	})
 }
 
-func TestDeliverDueTruncatesTheWriteAheadLog(t *testing.T) {
-	db := openFile(t)
-	o := db.new(t, newService().client(t))
-	enqueue(t, o, keysOf(10)...)
-	info, err := os.Stat(db.name + "-wal")
-	require.NoError(t, err)
-	require.Positive(t, info.Size())
-	assert.Equal(t, 10, deliverDue(t, o, 10).Accepted)
-	info, err = os.Stat(db.name + "-wal")
-	require.NoError(t, err)
-	assert.Zero(t, info.Size(), "it had the bodies")
-}
-
 func TestATransactionOfTheProgramErasesBodiesForGood(t *testing.T) {
 	for _, setting := range []string{"0", "FAST"} {
 		t.Run("secure_delete="+setting, func(t *testing.T) {

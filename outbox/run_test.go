@@ -84,22 +84,34 @@ type limiter func(context.Context) error
 
 func (l limiter) Wait(ctx context.Context) error { return l(ctx) }
 
-func TestALimiterThatFailsIsNotADatabaseThatFails(t *testing.T) {
+func TestALimiterThatFailsPermitsNothingAndIsNotADatabaseThatFails(t *testing.T) {
 	var asked atomic.Int32
-	logs, failing := new(logs), limiter(func(context.Context) error {
-		asked.Add(1)
-		return errBroken
+	logs, once := new(logs), limiter(func(context.Context) error {
+		if asked.Add(1) > 1 {
+			return errBroken
+		}
+		return nil
 	})
-	_, o := openFile(t).start(t, outbox.WithLogger(logs.logger()), outbox.WithRateLimiter(failing))
-	enqueue(t, o, "order")
-	_, err := o.DeliverDue(t.Context(), 1)
-	require.EqualError(t, err, "outbox: deliver: limiter: broken")
+	service, o := openFile(t).start(t, outbox.WithLogger(logs.logger()), outbox.WithRateLimiter(once))
+	enqueue(t, o, "a", "b")
+	delivered, err := o.Deliver(t.Context(), "a", "b")
+	require.ErrorIs(t, err, errBroken)
+	assert.Equal(t, 1, delivered.Accepted, "what it knows comes with the error")
+	assert.Equal(t, []string{"b"}, delivered.Later)
+	for range 10 {
+		_, err := o.Deliver(t.Context(), "a", "b")
+		require.ErrorIs(t, err, errBroken)
+		_, err = o.DeliverDue(t.Context(), 3)
+		require.EqualError(t, err, "outbox: deliver: limiter: broken")
+	}
+	before := asked.Load()
 	stop, ended := begin(o)
-	eventually(t, func() bool { return asked.Load() > 4 })
+	eventually(t, func() bool { return asked.Load() > before+4 })
 	assert.True(t, logs.has("cannot ask the limiter; retrying"))
 	stop()
 	require.EqualError(t, <-ended, "outbox: run: the limiter failed until the end: limiter: broken")
 	assert.False(t, logs.has("look for entries") || logs.has("again"), "nothing else failed")
+	assert.Equal(t, 1, service.requests(), "a permit that was not given is none")
 }
 
 func TestADatabaseThatIsLockedDidNotAnswer(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"log"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -208,4 +210,32 @@ func TestTheSamplesOfThePagesResolveUnclearEntries(t *testing.T) {
 		assert.Equal(t, outbox.Dismissed, stateOf(t, s.o, "news"))
 		assert.Len(t, s.service.EmailBroadcasts(), 2)
 	})
+}
+
+func TestTheCodeInTheREADMEIsCompiledAndRun(t *testing.T) {
+	compiled := ""
+	for _, path := range []string{"examples/first/main.go", "examples/first/main_test.go", "samples_test.go"} {
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		compiled += withoutIndentation(string(source))
+	}
+	pages := ""
+	for _, path := range []string{"README.md", "OPERATIONS.md"} {
+		page, err := os.ReadFile(path)
+		require.NoError(t, err)
+		pages += string(page)
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(pages, -1)
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		assert.True(t, strings.Contains(compiled, withoutIndentation(block[1])), "no example or test has this code:\n%s", block[1])
+	}
+}
+
+func withoutIndentation(source string) string {
+	var lines strings.Builder
+	for line := range strings.Lines(source) {
+		lines.WriteString(strings.TrimSpace(line) + "\n")
+	}
+	return lines.String()
 }
