@@ -42,12 +42,23 @@ func TestLargeBodiesAreAddedAndClaimedInParts(t *testing.T) {
 			o.HoldBodies(48 * mib)
 			keys = keysOf(24) // 19 MB, more than is left of 64 MiB
 		}
+		backward := []string{"f", "e", "d", "c", "b", "a"}
+		require.NoError(t, db.within(t, o, func(tx inTx) error {
+			entries, err := tx.enqueueAll(largeItems(t, backward)...)
+			for i, e := range entries {
+				assert.Equal(t, backward[i], e.Key)
+			}
+			assert.Len(t, entries, len(backward))
+			return err
+		}))
+		assert.Len(t, w.batches, 2, "five bodies fit into 4 MiB")
 		_, err := o.EnqueueAll(t.Context(), each(largeItems(t, keys)))
 		require.NoError(t, err)
+		assert.Len(t, w.batches, 2+(len(keys)+4)/5)
 		for _, batch := range w.batches {
 			assert.LessOrEqual(t, batch.bytes, 4*mib)
 		}
-		assert.Len(t, w.batches, (len(keys)+4)/5, "five bodies fit into 4 MiB")
+		keys = append(keys, backward...)
 		warmUp(t, o) // now, because what was learned is forgotten after a minute
 		release, before := make(chan struct{}), len(w.claims)
 		claimed := func() int {
@@ -80,17 +91,22 @@ func sized(t testing.TB, key string, bytes int) outbox.Item {
 	return outbox.Item{Key: key, Prepared: p}
 }
 
-func TestABodyThatIsLargerThanOneClaimIsSentBesideOthers(t *testing.T) {
+func TestAnyNumberOfBodiesOfAnySizeIsSentBesideOthers(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
 		_, o := db.start(t)
-		o.HoldBodies(1) // for good
-		for _, key := range []string{"delivered", "due", "run"} {
+		warmUp(t, o)
+		o.HoldBodies(1)    // for good
+		keys := keysOf(11) // more than a claim takes
+		_, err := o.EnqueueAll(t.Context(), each(largeItems(t, keys)))
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: len(keys)}, deliver(t, o, keys...))
+		for _, key := range []string{"delivered", "due", "run"} { // larger than a claim
 			add(t, o, sized(t, key, 9*mib))
 		}
 		assert.Equal(t, outbox.Delivered{Accepted: 1}, deliver(t, o, "delivered"))
 		assert.Equal(t, 1, deliverDue(t, o, 1).Accepted)
 		run(t, o)
-		eventuallyAccepted(t, o, 3)
+		eventuallyAccepted(t, o, warmUps+len(keys)+3)
 	})
 }
 
@@ -127,38 +143,6 @@ func TestABodyBehindALockedEntryIsSentWhateverItsSize(t *testing.T) {
 		eventuallyIs(t, o, "large", outbox.Accepted)
 	})
 	eventuallyIs(t, o, "locked", outbox.Accepted)
-}
-
-func TestDeliverSendsAnyNumberOfLargeBodies(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
-		_, o := db.start(t)
-		warmUp(t, o)
-		keys := keysOf(11) // more than a claim takes
-		_, err := o.EnqueueAll(t.Context(), each(largeItems(t, keys)))
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Accepted: len(keys)}, deliver(t, o, keys...))
-	})
-}
-
-func TestLargeBodiesOfATransactionAreAddedInParts(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
-		w := db.watch()
-		keys := keysOf(6)
-		slices.Reverse(keys)
-		require.NoError(t, db.within(t, db.new(t, newService().client(t)), func(tx inTx) error {
-			entries, err := tx.enqueueAll(largeItems(t, keys)...)
-			require.NoError(t, err)
-			require.Len(t, entries, len(keys))
-			for i, e := range entries {
-				assert.Equal(t, keys[i], e.Key)
-			}
-			return nil
-		}))
-		assert.Len(t, w.batches, 2, "five bodies fit into 4 MiB")
-		for _, batch := range w.batches {
-			assert.LessOrEqual(t, batch.bytes, 4*mib)
-		}
-	})
 }
 
 func TestEnqueueAllListAndPresentTakeAnyNumberOfEntries(t *testing.T) {
@@ -234,7 +218,7 @@ func testBodiesHeld(t *testing.T, db *database) {
 			}
 		}
 	}})
-	stop := run(t, o)
+	run(t, o)
 	for range n {
 		<-service.begun
 	}
@@ -247,5 +231,4 @@ func testBodiesHeld(t *testing.T, db *database) {
 	w.set(faults{})
 	service.end <- struct{}{}
 	eventuallyAccepted(t, o, warmUps+n)
-	stop()
 }

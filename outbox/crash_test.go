@@ -117,9 +117,7 @@ func TestTheClockIsThatOfTheDatabase(t *testing.T) {
 		var inAnHour time.Time
 		require.NoError(t, pool.QueryRow(ctx, `SELECT now() + interval '1 hour'`).Scan(&inAnHour))
 		for _, item := range []outbox.Item{{Key: "over"}, {Key: "held"}, {Key: "reminder", NotBefore: inAnHour}} {
-			item.Prepared = request(t, item.Key)
-			_, err := o.Enqueue(ctx, item)
-			require.NoError(t, err)
+			add(t, o, item)
 		}
 		for key, lease := range map[string]time.Duration{"over": time.Millisecond, "held": time.Minute} {
 			claimed, err := l.Claim(ctx, ledger.Claim{Token: ledger.Token{1}, Lease: lease, Limit: 1,
@@ -137,12 +135,8 @@ func TestTheClockIsThatOfTheDatabase(t *testing.T) {
 		require.Len(t, found, 1)
 		assert.Equal(t, "over", found[0].Key)
 
-		delivered, err := o.Deliver(ctx, "reminder")
-		require.NoError(t, err)
-		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(time.Minute))
-		delivered, err = o.DeliverDue(ctx, 1)
-		require.NoError(t, err)
-		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(time.Minute))
+		assert.InDelta(t, time.Hour, deliver(t, o, "reminder").RetryAfter, float64(time.Minute))
+		assert.InDelta(t, time.Hour, deliverDue(t, o, 1).RetryAfter, float64(time.Minute))
 	})
 }
 

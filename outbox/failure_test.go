@@ -25,8 +25,9 @@ func TestAClaimThatIsCommittedAfterItsErrorIsUndoneAndNotSent(t *testing.T) {
 	enqueue(t, o, keys...)
 	w.set(faults{lateClaim: 100 * time.Millisecond})
 	stop := run(t, o)
-	committed := func(e outbox.Entry) bool { return e.Attempts > 0 }
-	eventually(t, func() bool { return slices.ContainsFunc(listAll(t, o), committed) })
+	eventually(t, func() bool {
+		return slices.ContainsFunc(listAll(t, o), func(e outbox.Entry) bool { return e.Attempts > 0 })
+	})
 	assert.Zero(t, service.requests(), "nothing is sent without a claim that is certain")
 	w.set(faults{})
 	eventuallyAccepted(t, o, 6)

@@ -177,7 +177,7 @@ func openWatched(t testing.TB, opts ...outbox.Option) (*service, box, *watched) 
 	return service, o, w
 }
 
-// whileLocked calls do while a transaction of the program has locked an entry.
+// whileLocked calls do while a transaction of the program has dismissed an entry, which it takes back.
 func (db *database) whileLocked(t testing.TB, o box, key string, do func()) {
 	require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
 		_, err := tx.dismiss(key)
@@ -219,16 +219,16 @@ func mustStore(t testing.TB, db *sql.DB) *sqlite.Store {
 	return store
 }
 
-func openSQLite(t testing.TB) *database {
-	program, store := openProgram(t)
-	db := databaseOf(t, always(store), transactSQL(program), execSQL(program))
-	db.isSQLite = true
-	return db
+// openWith opens what a program opens with database/sql.
+func openWith(t testing.TB, program *sql.DB, store outbox.Store[outbox.SQLTx]) *database {
+	return databaseOf(t, func(testing.TB) outbox.Store[outbox.SQLTx] { return store }, transactSQL(program), execSQL(program))
 }
 
-// always returns a function that returns one store.
-func always[Tx any](store outbox.Store[Tx]) func(testing.TB) outbox.Store[Tx] {
-	return func(testing.TB) outbox.Store[Tx] { return store }
+func openSQLite(t testing.TB) *database {
+	program, store := openProgram(t)
+	db := openWith(t, program, store)
+	db.isSQLite = true
+	return db
 }
 
 func openPgx(t testing.TB) *database {
@@ -271,7 +271,7 @@ func openProgramOnPostgres(t testing.TB) (*sql.DB, outbox.Store[outbox.SQLTx]) {
 
 func openPostgresSQL(t testing.TB) *database {
 	program, store := openProgramOnPostgres(t)
-	return databaseOf(t, always(store), transactSQL(program), execSQL(program))
+	return openWith(t, program, store)
 }
 
 func openDB(t testing.TB, driver, source string) *sql.DB {

@@ -16,36 +16,9 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/messagingtest"
 	"github.com/messaging-go/messaging/outbox"
-	"github.com/messaging-go/messaging/outbox/postgres"
 )
 
 // The functions of this file are on the pages README.md and OPERATIONS.md.
-
-// The tables of Postgres must exist: call postgres.Migrate when you deploy.
-func Example_postgres() {
-	ctx := context.Background()
-	client, err := messaging.NewClient(os.Getenv("MESSAGING_BASE_URL"), os.Getenv("MESSAGING_API_KEY"))
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL")) // postgres://user@host:5432/shop
-	if err != nil {
-		log.Fatal(err)
-	}
-	store, err := postgres.NewSQL(ctx, db)
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	o, err := outbox.New(store, client)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := o.Run(ctx); err != nil {
-		log.Fatal(err)
-	}
-}
 
 // remind records a reminder in the transaction of its order. It is sent when it is due.
 func remind(ctx context.Context, tx *sql.Tx, o *outbox.Outbox[outbox.SQLTx], key string, p *messaging.Prepared, due time.Time) error {

@@ -100,16 +100,13 @@ func ExampleNewSQL() {
 		log.Fatal(err)
 	}
 	// … ship the order, in tx
-	if _, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: "order-4712-shipped", Prepared: shipped()}); err != nil {
+	entry, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: "order-4712-shipped", Prepared: shipped()})
+	if err != nil {
 		log.Fatal(err)
 	}
 	if err := tx.Commit(); err != nil {
 		log.Fatal(err)
 	}
-	delivered, err := o.DeliverDue(ctx, 100) // or o.Run, in the background
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("accepted:", delivered.Accepted)
-	// Output: accepted: 1
+	fmt.Println(entry.Key, "is", entry.State) // until o.Run or o.DeliverDue sends it
+	// Output: order-4712-shipped is pending
 }

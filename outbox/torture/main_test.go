@@ -18,7 +18,7 @@ import (
 // TestMain lets the test binary be its own child processes.
 func TestMain(m *testing.M) {
 	children[senderName] = runSender
-	children[serverName] = runServer
+	children["server"] = runServer
 	if len(os.Args) > 1 && children[os.Args[1]] != nil {
 		if err := command(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -33,9 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// serverName is the name of a process that starts a Postgres, among the child processes.
-const serverName = "server"
-
+// runServer is the main function of a process that starts a Postgres.
 func runServer(ctx context.Context, _ string) error {
 	server, err := pgserver.Start(ctx)
 	if err != nil {
@@ -48,7 +46,7 @@ func runServer(ctx context.Context, _ string) error {
 }
 
 func TestAServerEndsWithTheProcessThatStartedIt(t *testing.T) {
-	p, err := process.Start(serverName, nil)
+	p, err := process.Start("server", nil)
 	if err != nil {
 		t.Skip(err)
 	}
