@@ -26,17 +26,11 @@ const (
 )
 
 // largeItems are requests of 800 KB.
-func largeItems(t testing.TB, keys []string) func(yield func(outbox.Item, error) bool) {
-	text := strings.Repeat("x", largeBody)
-	return func(yield func(outbox.Item, error) bool) {
-		for _, key := range keys {
-			p, err := messaging.EventTriggerParams{EventID: "event", Email: "ada@example.com",
-				Values: map[string]any{"key": key, "text": text}}.Prepare()
-			if !assert.NoError(t, err) || !yield(outbox.Item{Key: key, Prepared: p}, nil) {
-				return
-			}
-		}
+func largeItems(t testing.TB, keys []string) (all []outbox.Item) {
+	for _, key := range keys {
+		all = append(all, sized(t, key, largeBody))
 	}
+	return all
 }
 
 func TestLargeBodiesAreAddedAndClaimedInParts(t *testing.T) {
@@ -48,12 +42,23 @@ func TestLargeBodiesAreAddedAndClaimedInParts(t *testing.T) {
 			o.HoldBodies(48 * mib)
 			keys = keysOf(24) // 19 MB, more than is left of 64 MiB
 		}
-		_, err := o.EnqueueAll(t.Context(), largeItems(t, keys))
+		backward := []string{"f", "e", "d", "c", "b", "a"}
+		require.NoError(t, db.within(t, o, func(tx inTx) error {
+			entries, err := tx.enqueueAll(largeItems(t, backward)...)
+			for i, e := range entries {
+				assert.Equal(t, backward[i], e.Key)
+			}
+			assert.Len(t, entries, len(backward))
+			return err
+		}))
+		assert.Len(t, w.batches, 2, "five bodies fit into 4 MiB")
+		_, err := o.EnqueueAll(t.Context(), each(largeItems(t, keys)))
 		require.NoError(t, err)
+		assert.Len(t, w.batches, 2+(len(keys)+4)/5)
 		for _, batch := range w.batches {
 			assert.LessOrEqual(t, batch.bytes, 4*mib)
 		}
-		assert.Len(t, w.batches, (len(keys)+4)/5, "five bodies fit into 4 MiB")
+		keys = append(keys, backward...)
 		warmUp(t, o) // now, because what was learned is forgotten after a minute
 		release, before := make(chan struct{}), len(w.claims)
 		claimed := func() int {
@@ -74,9 +79,7 @@ func TestLargeBodiesAreAddedAndClaimedInParts(t *testing.T) {
 		for _, claim := range w.claims {
 			assert.LessOrEqual(t, claim.bytes, 8*mib)
 		}
-		for _, key := range keys {
-			assert.Equal(t, 1, service.carriedOut(key))
-		}
+		service.carriedOutOnce(t, keys...)
 	})
 }
 
@@ -88,36 +91,35 @@ func sized(t testing.TB, key string, bytes int) outbox.Item {
 	return outbox.Item{Key: key, Prepared: p}
 }
 
-func TestABodyThatIsLargerThanOneClaimIsSentBesideOthers(t *testing.T) {
+func TestAnyNumberOfBodiesOfAnySizeIsSentBesideOthers(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
-		o.HoldBodies(1) // for good
-		for _, key := range []string{"delivered", "due", "run"} {
-			_, err := o.Enqueue(t.Context(), sized(t, key, 9*mib))
-			require.NoError(t, err)
+		_, o := db.start(t)
+		warmUp(t, o)
+		o.HoldBodies(1)    // for good
+		keys := keysOf(11) // more than a claim takes
+		_, err := o.EnqueueAll(t.Context(), each(largeItems(t, keys)))
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: len(keys)}, deliver(t, o, keys...))
+		for _, key := range []string{"delivered", "due", "run"} { // larger than a claim
+			add(t, o, sized(t, key, 9*mib))
 		}
 		assert.Equal(t, outbox.Delivered{Accepted: 1}, deliver(t, o, "delivered"))
 		assert.Equal(t, 1, deliverDue(t, o, 1).Accepted)
 		run(t, o)
-		eventuallyAccepted(t, o, 3)
+		eventuallyAccepted(t, o, warmUps+len(keys)+3)
 	})
 }
 
 func TestOnlyWhatComesFirstPassesABodyThatDoesNotFit(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
+		_, o := db.start(t)
 		warmUp(t, o)
 		release := o.HoldBodies(56 * mib)
-		_, err := o.Enqueue(t.Context(), sized(t, "large", 9*mib))
-		require.NoError(t, err)
-		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "behind it", Prepared: email(t, "welcome")})
-		require.NoError(t, err)
+		add(t, o, sized(t, "large", 9*mib))
+		add(t, o, outbox.Item{Key: "behind it", Prepared: email(t, "welcome")})
 		run(t, o)
 		eventually(t, func() bool { return stateOf(t, o, "behind it") == outbox.Accepted }) // its operation had no turn yet
-		_, err = o.Enqueue(t.Context(), outbox.Item{Key: "behind it too", Prepared: email(t, "welcome")})
-		require.NoError(t, err)
+		add(t, o, outbox.Item{Key: "behind it too", Prepared: email(t, "welcome")})
 		for i := range 20 { // more than the share of the others
 			key := fmt.Sprint("first ", i)
 			add(t, o, outbox.Item{Key: key, Priority: outbox.High})
@@ -133,68 +135,30 @@ func TestOnlyWhatComesFirstPassesABodyThatDoesNotFit(t *testing.T) {
 
 func TestABodyBehindALockedEntryIsSentWhateverItsSize(t *testing.T) {
 	db := openPgx(t)
-	o := db.new(t, newService().client(t), outbox.Fast())
+	_, o := db.start(t)
 	enqueue(t, o, "locked")
-	_, err := o.Enqueue(t.Context(), sized(t, "large", 9*mib))
-	require.NoError(t, err)
-	require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
-		_, err := tx.dismiss("locked")
-		require.NoError(t, err)
+	add(t, o, sized(t, "large", 9*mib))
+	db.whileLocked(t, o, "locked", func() {
 		run(t, o)
 		eventuallyIs(t, o, "large", outbox.Accepted)
-		return errBroken
-	}), errBroken)
+	})
 	eventuallyIs(t, o, "locked", outbox.Accepted)
 }
 
-func TestDeliverSendsAnyNumberOfLargeBodies(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
-		warmUp(t, o)
-		keys := keysOf(11) // more than a claim takes
-		_, err := o.EnqueueAll(t.Context(), largeItems(t, keys))
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Accepted: len(keys)}, deliver(t, o, keys...))
-	})
-}
-
-func TestLargeBodiesOfATransactionAreAddedInParts(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
-		w := db.watch()
-		keys := keysOf(6)
-		slices.Reverse(keys)
-		var all []outbox.Item
-		for item := range largeItems(t, keys) {
-			all = append(all, item)
-		}
-		require.NoError(t, db.within(t, db.new(t, newService().client(t)), func(tx inTx) error {
-			entries, err := tx.enqueueAll(all...)
-			require.NoError(t, err)
-			require.Len(t, entries, len(keys))
-			for i, e := range entries {
-				assert.Equal(t, keys[i], e.Key)
-			}
-			return nil
-		}))
-		assert.Len(t, w.batches, 2, "five bodies fit into 4 MiB")
-		for _, batch := range w.batches {
-			assert.LessOrEqual(t, batch.bytes, 4*mib)
-		}
-	})
-}
-
-func TestEnqueueAllAndListTakeAThousandEntriesAtATime(t *testing.T) {
-	o, w := openWatched(t, newService().client(t))
+func TestEnqueueAllListAndPresentTakeAnyNumberOfEntries(t *testing.T) {
+	_, o, w := openWatched(t)
 	keys := keysOf(2500)
-	_, err := o.EnqueueAll(t.Context(), items(t, keys))
-	require.NoError(t, err)
+	enqueue(t, o, keys...)
 	assert.Equal(t, keys, listed(t, o, outbox.Filter{}))
 	assert.Equal(t, keys[:1700], listed(t, o, outbox.Filter{Limit: 1700}))
 	var sizes []int
 	for _, batch := range w.batches {
 		sizes = append(sizes, batch.entries)
 	}
-	assert.Equal(t, []int{1000, 1000, 500}, sizes)
+	assert.Equal(t, []int{1000, 1000, 500}, sizes, "a thousand at a time")
+	found, err := o.Present(t.Context(), itemsOf(t, append(keys, "absent")...)...)
+	require.NoError(t, err)
+	assert.Equal(t, append(slices.Repeat([]outbox.Presence{outbox.Present}, 2500), outbox.Absent), found)
 }
 
 // holding is a service that keeps requests waiting, before their bodies are read.
@@ -236,7 +200,7 @@ func testBodiesHeld(t *testing.T, db *database) {
 	require.NoError(t, err)
 	// A connection can keep its last statement: those of this test within the test are closed.
 	t.Run("enqueue", func(t *testing.T) {
-		_, err := db.new(t, client).EnqueueAll(t.Context(), largeItems(t, keysOf(n)))
+		_, err := db.new(t, client).EnqueueAll(t.Context(), each(largeItems(t, keysOf(n))))
 		require.NoError(t, err)
 	})
 	w := db.watch()
@@ -254,7 +218,7 @@ func testBodiesHeld(t *testing.T, db *database) {
 			}
 		}
 	}})
-	stop := run(t, o)
+	run(t, o)
 	for range n {
 		<-service.begun
 	}
@@ -267,5 +231,4 @@ func testBodiesHeld(t *testing.T, db *database) {
 	w.set(faults{})
 	service.end <- struct{}{}
 	eventuallyAccepted(t, o, warmUps+n)
-	stop()
 }

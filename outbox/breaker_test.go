@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,8 +37,7 @@ func TestTheBreakerOpensAndNothingIsLostOrRejected(t *testing.T) {
 			const inFlight = 4
 			o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(inFlight), outbox.WithLogger(logs.logger()))
 			keys := keysOf(40)
-			_, err := o.EnqueueAll(t.Context(), items(t, keys))
-			require.NoError(t, err)
+			enqueue(t, o, keys...)
 			start := time.Now()
 			run(t, o)
 			eventually(t, func() bool { return logs.has("the breaker is open") })
@@ -70,9 +70,9 @@ func TestTheBreakerOpensAndNothingIsLostOrRejected(t *testing.T) {
 }
 
 func TestTheBreakerTriesADifferentEntryWithEachProbe(t *testing.T) {
-	db, service := openFile(t), newService()
+	db := openFile(t)
+	service, o := db.start(t, outbox.WithInFlight(1))
 	service.always(unauthorize)
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
 	enqueue(t, o, keysOf(4)...)
 	run(t, o)
 	// Those that were tried take turns with those that were not.
@@ -83,15 +83,15 @@ func TestTheBreakerTriesADifferentEntryWithEachProbe(t *testing.T) {
 }
 
 func TestTheBreakerObeysRetryAfter(t *testing.T) {
-	db, service := openFile(t), newService()
+	db := openFile(t)
+	service, o := db.start(t)
 	service.always(response{status: 429, body: `{}`, retryAfter: "120"})
-	o := db.new(t, service.client(t), outbox.Fast())
 	enqueue(t, o, "order", "other")
-	delivered := deliver(t, o, "order", "other")
-	assert.Equal(t, []string{"order", "other"}, delivered.Later)
-	assert.InDelta(t, 2*time.Minute, delivered.RetryAfter, float64(time.Minute))
-	delivered = deliver(t, o, "order", "other")
-	assert.Equal(t, []string{"order", "other"}, delivered.Later)
+	for range 2 {
+		delivered := deliver(t, o, "order", "other")
+		assert.Equal(t, []string{"order", "other"}, delivered.Later)
+		assert.InDelta(t, 2*time.Minute, delivered.RetryAfter, float64(time.Minute))
+	}
 	assert.Equal(t, 1, service.requests(), "nothing is sent while the breaker is open")
 }
 
@@ -102,17 +102,19 @@ func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
 	}{{missing, kinds[:2]}, {forbid, kinds[:1]}} {
 		t.Run(http.StatusText(test.denial.status), func(t *testing.T) {
 			onDatabases(t, test.kinds, func(t *testing.T, db *database) {
-				service := newService()
+				service, o := db.start(t)
 				service.respondTo(map[string]response{"deleted": test.denial})
-				o := db.new(t, service.client(t), outbox.Fast())
 				enqueue(t, o, "before")
 				run(t, o)
 				eventuallyIs(t, o, "before", outbox.Accepted)
 				enqueue(t, o, "deleted")
 				others := 0
-				eventually(t, func() bool { // while others are accepted
+				another := func() {
 					others++
 					enqueue(t, o, fmt.Sprint("other ", others))
+				}
+				eventually(t, func() bool { // while others are accepted
+					another()
 					return stateOf(t, o, "deleted") == outbox.Rejected
 				})
 				eventuallyAccepted(t, o, others+1)
@@ -121,8 +123,7 @@ func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
 				require.Equal(t, 1, changed(resend(t, o, "deleted")))
 				attempts := entry.Attempts
 				eventually(t, func() bool {
-					others++
-					enqueue(t, o, fmt.Sprint("other ", others))
+					another()
 					entry = entryOf(t, o, "deleted")
 					return entry.Attempts > attempts && entry.State != outbox.Sending
 				})
@@ -134,14 +135,13 @@ func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
 
 func TestDenyingEverythingRejectsNothingAfterAnAcceptance(t *testing.T) {
 	t.Parallel()
-	db, service := openFile(t), newService()
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(4))
+	db := openFile(t)
+	service, o := db.start(t, outbox.WithInFlight(4))
 	enqueue(t, o, "before")
 	run(t, o)
 	eventuallyIs(t, o, "before", outbox.Accepted)
 	service.always(forbid)
-	_, err := o.EnqueueAll(t.Context(), items(t, keysOf(30)))
-	require.NoError(t, err)
+	enqueue(t, o, keysOf(30)...)
 	time.Sleep(900 * time.Millisecond) // in which each could be tried four times: 0.1, 0.2 and 0.4 s apart
 	assert.Zero(t, countsOf(t, o).Rejected)
 	service.always(accept)
@@ -170,4 +170,48 @@ func TestALostResponseAmongOthersLeavesTheBreakerClosed(t *testing.T) {
 	enqueue(t, o, "lost", "accepted")
 	assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 1}, deliver(t, o, "lost", "accepted"))
 	assert.Empty(t, countsOf(t, o).Breakers)
+}
+
+// hanging is a service whose transport does not return for a key until release is called, and
+// does not listen to its context.
+func hanging(t *testing.T, key string) (service *service, release func()) {
+	service, returns := newService(), make(chan struct{})
+	service.respondTo(map[string]response{key: acceptAfter(func() { <-returns })})
+	release = sync.OnceFunc(func() { close(returns) })
+	t.Cleanup(release)
+	return service, release
+}
+
+func TestARequestThatDoesNotReturnStopsNoOthers(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		service, release := hanging(t, "hangs")
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithBreaker(20*time.Millisecond, 20*time.Millisecond),
+			outbox.WithLease(time.Second, 100*time.Millisecond), outbox.WithInFlight(2))
+		enqueue(t, o, "hangs")
+		stop, ended := begin(o)
+		eventually(t, func() bool { return service.requests() == 1 }) // the only one that may be in flight
+		enqueue(t, o, keysOf(20)...)
+		eventuallyAccepted(t, o, 20)
+		eventuallyIs(t, o, "hangs", outbox.Unclear)
+		stop()
+		require.EqualError(t, <-ended, "outbox: the outcomes of entries (1) could not be recorded, so they become unclear: "+
+			"a request does not return, although its context has ended")
+		release()
+		eventually(t, func() bool {
+			return entryOf(t, o, "hangs").Error != "the process that sent it did not report the outcome in time"
+		})
+		assert.Contains(t, entryOf(t, o, "hangs").Error, "deadline exceeded", "its outcome came late")
+	})
+}
+
+func TestCountsSayThatNoRequestReturns(t *testing.T) {
+	service, _ := hanging(t, "hangs")
+	o := openFile(t).new(t, service.client(t), outbox.Fast(), outbox.WithLease(time.Second, 100*time.Millisecond), outbox.WithInFlight(1))
+	enqueue(t, o, "hangs", "order")
+	delivered, err := o.Deliver(t.Context(), "hangs")
+	require.ErrorContains(t, err, "a request does not return")
+	assert.Equal(t, outbox.Delivered{Busy: []string{"hangs"}, More: true, RetryAfter: 500 * time.Millisecond}, delivered)
+	stuck := outbox.Breaker{Reason: "requests that do not return are all that may be in flight"}
+	assert.Equal(t, map[string]outbox.Breaker{"create event": stuck, "send email broadcast": stuck, "send push broadcast": stuck,
+		triggerEvent: stuck}, countsOf(t, o).Breakers)
 }

@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,12 +19,18 @@ import (
 	"github.com/messaging-go/messaging/outbox/postgres"
 )
 
+// The outcomes that a process records.
+var (
+	wasAccepted = ledger.Outcome{State: ledger.Accepted, Delivery: messaging.DeliveryAccepted}
+	wasRejected = ledger.Outcome{State: ledger.Rejected, Delivery: messaging.DeliveryRejected}
+	wasNotSent  = ledger.Outcome{State: ledger.Pending, Delivery: messaging.DeliveryNotSent}
+	wasUnknown  = ledger.Outcome{State: ledger.Unclear, Delivery: messaging.DeliveryUnknown}
+)
+
 // settle records an outcome as the process that has the token does.
-func (db *database) settle(t testing.TB, o box, token ledger.Token, key string, state ledger.State,
-	delivery messaging.Delivery) (applied bool) {
-	entry := entryOf(t, o, key)
-	applies, _, err := db.ledger.Settle(t.Context(), []ledger.Outcome{{ID: entry.ID, Token: token, State: state, Delivery: delivery,
-		Doubts: db.doubts[key]}})
+func (db *database) settle(t testing.TB, o box, token ledger.Token, key string, outcome ledger.Outcome) (applied bool) {
+	outcome.ID, outcome.Token, outcome.Doubts = entryOf(t, o, key).ID, token, db.doubts[key]
+	applies, _, err := db.ledger.Settle(t.Context(), []ledger.Outcome{outcome})
 	require.NoError(t, err)
 	return applies[0] == ledger.Applied
 }
@@ -35,45 +42,56 @@ var repeat = ledger.Repeat{Doubts: 5, First: time.Hour, Longest: 2 * time.Hour}
 func (db *database) crash(t testing.TB, keys ...string) ledger.Token {
 	token := db.claim(t, keys...)
 	db.endLeases(t)
-	swept, err := db.ledger.Sweep(t.Context(), 1000, repeat)
-	require.NoError(t, err)
+	swept := db.sweep(t)
 	require.Equal(t, len(keys), swept.Unclear+swept.Pending)
 	return token
 }
 
-func TestEntriesOfACrashedProcessBecomeUnclearAndAreNotSent(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
-		enqueue(t, o, "crashed", "alive", "free")
-		db.claim(t, "crashed")
-		db.endLeases(t)
-		db.claim(t, "alive")
-		run(t, o)
-		eventuallyIs(t, o, "free", outbox.Accepted)
-		eventuallyIs(t, o, "crashed", outbox.Unclear)
-		assert.Equal(t, outbox.Sending, stateOf(t, o, "alive"))
-		assert.Equal(t, []string{"crashed"}, listed(t, o, outbox.Filter{State: outbox.Unclear}))
-		entry := entryOf(t, o, "crashed")
-		assert.Equal(t, "the process that sent it did not report the outcome in time", entry.Error)
-		assert.Equal(t, messaging.DeliveryUnknown, entry.Delivery)
-		assert.Equal(t, 1, service.requests())
-	})
+func (db *database) sweep(t testing.TB) ledger.Swept {
+	swept, err := db.ledger.Sweep(t.Context(), 1000, repeat)
+	require.NoError(t, err)
+	return swept
 }
 
-func TestTheSweepObservesTheSendTimeoutOfTheClaimer(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
+func TestEntriesOfACrashedProcessBecomeUnclearAndAreNotSent(t *testing.T) {
+	for name, work := range map[string]func(*testing.T, box){
+		"Run":        func(t *testing.T, o box) { run(t, o) },
+		"Deliver":    func(t *testing.T, o box) { deliver(t, o, "free") },
+		"DeliverDue": func(t *testing.T, o box) { deliverDue(t, o, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBothDatabases(t, func(t *testing.T, db *database) {
+				service, o := db.start(t)
+				enqueue(t, o, "crashed", "alive", "free")
+				db.claim(t, "crashed")
+				db.endLeases(t)
+				db.claim(t, "alive")
+				work(t, o)
+				eventuallyIs(t, o, "free", outbox.Accepted)
+				eventuallyIs(t, o, "crashed", outbox.Unclear)
+				assert.Equal(t, outbox.Sending, stateOf(t, o, "alive"))
+				entry := entryOf(t, o, "crashed")
+				assert.Equal(t, "the process that sent it did not report the outcome in time", entry.Error)
+				assert.Equal(t, messaging.DeliveryUnknown, entry.Delivery)
+				assert.Equal(t, 1, service.requests())
+			})
+		})
+	}
+}
+
+func TestAClaimIsCommittedBeforeTheSendAndTheSweepObservesItsSendTimeout(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
-		began, end := make(chan struct{}), make(chan struct{})
-		service.always(acceptAfter(func() {
-			close(began)
-			<-end
-		}))
+		began, end := make(chan outbox.State), make(chan struct{})
 		patient := db.new(t, service.client(t), outbox.Fast(), outbox.WithLease(time.Minute, time.Minute))
 		hasty := db.new(t, service.client(t), outbox.Fast(), outbox.WithLease(time.Millisecond, time.Millisecond))
+		service.always(acceptAfter(func() {
+			began <- stateOf(t, hasty, "order")
+			<-end
+		}))
 		enqueue(t, patient, "order")
 		stop := run(t, patient)
-		<-began
+		assert.Equal(t, outbox.Sending, <-began, "as another process sees it")
 		for range 3 { // each sweeps
 			deliver(t, hasty, "order")
 			time.Sleep(60 * time.Millisecond)
@@ -99,9 +117,7 @@ func TestTheClockIsThatOfTheDatabase(t *testing.T) {
 		var inAnHour time.Time
 		require.NoError(t, pool.QueryRow(ctx, `SELECT now() + interval '1 hour'`).Scan(&inAnHour))
 		for _, item := range []outbox.Item{{Key: "over"}, {Key: "held"}, {Key: "reminder", NotBefore: inAnHour}} {
-			item.Prepared = request(t, item.Key)
-			_, err := o.Enqueue(ctx, item)
-			require.NoError(t, err)
+			add(t, o, item)
 		}
 		for key, lease := range map[string]time.Duration{"over": time.Millisecond, "held": time.Minute} {
 			claimed, err := l.Claim(ctx, ledger.Claim{Token: ledger.Token{1}, Lease: lease, Limit: 1,
@@ -119,50 +135,83 @@ func TestTheClockIsThatOfTheDatabase(t *testing.T) {
 		require.Len(t, found, 1)
 		assert.Equal(t, "over", found[0].Key)
 
-		delivered, err := o.Deliver(ctx, "reminder")
-		require.NoError(t, err)
-		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(time.Minute))
-		delivered, err = o.DeliverDue(ctx, 1)
-		require.NoError(t, err)
-		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(time.Minute))
+		assert.InDelta(t, time.Hour, deliver(t, o, "reminder").RetryAfter, float64(time.Minute))
+		assert.InDelta(t, time.Hour, deliverDue(t, o, 1).RetryAfter, float64(time.Minute))
 	})
 }
 
-func TestALateOutcomeReplacesUnclear(t *testing.T) {
+// A process is paused, or its response to a commit is lost, and it records an outcome late, and again.
+func TestALateOutcomeIsRecordedUnlessTheEntryMayHaveBeenSentAgain(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
-		keys := []string{"accepted", "rejected", "not sent", "unknown"}
-		enqueue(t, o, keys...)
-		token := db.crash(t, keys...)
-		for i, late := range []struct {
-			state    ledger.State
+		service, o := db.start(t)
+		stays := func(string) {}
+		resent := func(key string) { require.Equal(t, 1, changed(resend(t, o, key))) }
+		claimedAgain := func(key string) {
+			resent(key)
+			require.Len(t, db.tryClaim(t, ledger.Claim{Token: ledger.Token{7}, Limit: 1, Look: triggers, Keys: []string{key}}), 1)
+		}
+		dismissed := func(key string) {
+			assert.Equal(t, []outbox.Decision{
+				{Key: key, Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryUnknown},
+				{Key: "no such key", Reason: outbox.ReasonAbsent},
+			}, dismiss(t, o, key, "no such key"))
+		}
+		over := func(key string) {
+			resent(key)
+			db.shift(t, -2*time.Hour, "not_after")
+			_, err := db.ledger.Expire(t.Context(), 10)
+			require.NoError(t, err)
+			require.Equal(t, outbox.Rejected, stateOf(t, o, key))
+		}
+		for _, test := range []struct {
+			name     string
+			happens  func(key string) // after the sweep
+			late     ledger.Outcome
+			applied  bool
+			state    outbox.State
 			delivery messaging.Delivery
-			want     outbox.State
 		}{
-			{ledger.Accepted, messaging.DeliveryAccepted, outbox.Accepted},
-			{ledger.Rejected, messaging.DeliveryRejected, outbox.Rejected},
-			{ledger.Pending, messaging.DeliveryNotSent, outbox.Pending},
-			{ledger.Unclear, messaging.DeliveryUnknown, outbox.Unclear},
+			{"unclear, accepted", stays, wasAccepted, true, outbox.Accepted, messaging.DeliveryAccepted},
+			{"unclear, rejected", stays, wasRejected, true, outbox.Rejected, messaging.DeliveryRejected},
+			{"unclear, not sent", stays, wasNotSent, true, outbox.Pending, messaging.DeliveryNotSent},
+			{"unclear, unknown", stays, wasUnknown, true, outbox.Unclear, messaging.DeliveryUnknown},
+			{"resent, accepted", resent, wasAccepted, true, outbox.Accepted, messaging.DeliveryAccepted},
+			{"resent, rejected", resent, wasRejected, true, outbox.Rejected, messaging.DeliveryRejected},
+			{"resent, not sent", resent, wasNotSent, true, outbox.Pending, messaging.DeliveryUnknown},
+			{"resent, unknown", resent, wasUnknown, false, outbox.Pending, messaging.DeliveryUnknown},
+			{"its time is over, accepted", over, wasAccepted, true, outbox.Accepted, messaging.DeliveryAccepted},
+			{"dismissed, accepted", dismissed, wasAccepted, true, outbox.Accepted, messaging.DeliveryAccepted},
+			{"dismissed, rejected", dismissed, wasRejected, false, outbox.Dismissed, messaging.DeliveryUnknown},
+			{"repeatable, accepted", stays, wasAccepted, true, outbox.Accepted, messaging.DeliveryAccepted},
+			{"repeatable, rejected", stays, wasRejected, true, outbox.Rejected, messaging.DeliveryRejected},
+			{"claimed again, accepted", claimedAgain, wasAccepted, false, outbox.Sending, messaging.DeliveryUnknown},
 		} {
-			key := keys[i]
-			assert.False(t, db.settle(t, o, ledger.Token{2}, key, late.state, late.delivery), "not with another token")
-			assert.Equal(t, outbox.Unclear, stateOf(t, o, key))
-			assert.True(t, db.settle(t, o, token, key, late.state, late.delivery), key)
-			assert.True(t, db.settle(t, o, token, key, late.state, late.delivery), "again, because the response was lost")
-			assert.Equal(t, late.want, stateOf(t, o, key))
+			key := test.name
+			add(t, o, outbox.Item{Key: key, NotAfter: time.Now().Add(time.Hour), Repeatable: strings.HasPrefix(key, "repeatable")})
+			token := db.crash(t, key)
+			db.endLeases(t)
+			test.happens(key)
+			assert.False(t, db.settle(t, o, ledger.Token{2}, key, test.late), "%s, with another token", key)
+			for range 2 { // again, because the response to the commit was lost
+				assert.Equal(t, test.applied, db.settle(t, o, token, key, test.late), key)
+			}
+			entry := entryOf(t, o, key)
+			assert.Equal(t, test.state, entry.State, key)
+			assert.Equal(t, test.delivery, entry.Delivery, key)
+			deliver(t, o, key)
+			assert.Equal(t, test.state == outbox.Pending, service.carriedOut(key) == 1, "%s: only what is pending is sent", key)
 		}
 	})
 }
 
-// A process is paused, or its response to a commit is lost, and it records an outcome again.
 func TestSettleRecordsAnOutcomeForItsTokenOnceAndUndoesNoResend(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
+		_, o := db.start(t)
 		enqueue(t, o, "order", "two tokens")
 		token := db.claim(t, "order", "two tokens")
-		assert.True(t, db.settle(t, o, token, "order", ledger.Rejected, 0))
+		assert.True(t, db.settle(t, o, token, "order", wasRejected))
 		require.Equal(t, 1, changed(resend(t, o, "order")))
-		assert.False(t, db.settle(t, o, token, "order", ledger.Rejected, 0))
+		assert.False(t, db.settle(t, o, token, "order", wasRejected))
 		assert.Equal(t, outbox.Pending, stateOf(t, o, "order"))
 
 		id := entryOf(t, o, "two tokens").ID
@@ -173,64 +222,14 @@ func TestSettleRecordsAnOutcomeForItsTokenOnceAndUndoesNoResend(t *testing.T) {
 	})
 }
 
-func TestALateOutcomePreventsTheSecondSendAfterResend(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
-		keys := []string{"accepted", "rejected", "not sent", "unknown", "claimed again"}
-		enqueue(t, o, keys...)
-		token := db.crash(t, keys...)
-		db.endLeases(t)
-		assert.Equal(t, 5, changed(resend(t, o, keys...)))
-		_, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: ledger.Token{7}, Lease: time.Minute, Limit: 1, Look: triggers,
-			Keys: []string{"claimed again"}, MaxBytes: 1 << 20})
-		require.NoError(t, err)
-
-		assert.True(t, db.settle(t, o, token, "accepted", ledger.Accepted, messaging.DeliveryAccepted))
-		assert.True(t, db.settle(t, o, token, "rejected", ledger.Rejected, messaging.DeliveryRejected))
-		db.settle(t, o, token, "not sent", ledger.Pending, messaging.DeliveryNotSent)
-		assert.False(t, db.settle(t, o, token, "unknown", ledger.Unclear, messaging.DeliveryUnknown))
-		assert.False(t, db.settle(t, o, token, "claimed again", ledger.Accepted, messaging.DeliveryAccepted),
-			"the token belongs to the new claim")
-
-		assert.Equal(t, outbox.Delivered{Accepted: 3, Rejected: 1, Busy: []string{"claimed again"},
-			More: true, RetryAfter: 500 * time.Millisecond}, deliver(t, o, keys...))
-		for i, count := range []int{0, 0, 1, 1, 0} {
-			assert.Equal(t, count, service.carriedOut(keys[i]), keys[i])
-		}
-	})
-}
-
-func TestAnEntryThatWasUnclearStaysSoUntilItIsSettled(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
-		enqueue(t, o, "resent", "new")
-		db.crash(t, "resent")
-		db.endLeases(t)
-		require.Equal(t, 1, changed(resend(t, o, "resent")))
-		token := db.claim(t, "resent", "new")
-		for key, delivery := range map[string]messaging.Delivery{
-			"resent": messaging.DeliveryUnknown, // the first send may have been carried out
-			"new":    messaging.DeliveryNotSent,
-		} {
-			assert.True(t, db.settle(t, o, token, key, ledger.Pending, messaging.DeliveryNotSent))
-			entry := entryOf(t, o, key)
-			assert.Equal(t, outbox.Pending, entry.State)
-			assert.Equal(t, delivery, entry.Delivery, key)
-		}
-	})
-}
-
 func TestResendSkipsAnEntryWhoseProcessMayBeAlive(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		o := db.new(t, newService().client(t), outbox.Fast())
+		_, o := db.start(t)
 		enqueue(t, o, "swept", "reported", "quarantined")
 		token := db.crash(t, "swept", "reported")
-		db.settle(t, o, token, "reported", ledger.Unclear, messaging.DeliveryUnknown)
+		db.settle(t, o, token, "reported", wasUnknown)
 		db.claim(t, "quarantined")
-		quarantined, err := o.Quarantine(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, 1, quarantined)
+		assert.Equal(t, 1, quarantine(t, o))
 		n := resend(t, o, "swept", "reported", "quarantined", "unknown")
 		for i, why := range []outbox.Reason{outbox.ReasonMayBeAlive, "", outbox.ReasonMayBeAlive, outbox.ReasonAbsent} {
 			assert.Equal(t, why, n[i].Reason, n[i].Key)
@@ -242,28 +241,24 @@ func TestResendSkipsAnEntryWhoseProcessMayBeAlive(t *testing.T) {
 	})
 }
 
-func TestAnAcceptanceIsRecordedAfterDismissAndNotAfterQuarantine(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
-		enqueue(t, o, "dismissed", "quarantined", "never claimed")
-		token := db.crash(t, "dismissed")
-		decisions := dismiss(t, o, "dismissed", "unknown")
-		assert.Equal(t, []outbox.Decision{
-			{Key: "dismissed", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryUnknown},
-			{Key: "unknown", Reason: outbox.ReasonAbsent}}, decisions)
-		other := db.claim(t, "quarantined")
-		n, err := o.Quarantine(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, 2, n)
-		assert.False(t, db.settle(t, o, token, "dismissed", ledger.Rejected, messaging.DeliveryRejected))
-		assert.Equal(t, outbox.Dismissed, stateOf(t, o, "dismissed"))
-		assert.True(t, db.settle(t, o, token, "dismissed", ledger.Accepted, messaging.DeliveryAccepted))
-		assert.Equal(t, outbox.Accepted, stateOf(t, o, "dismissed"))
-		assert.False(t, db.settle(t, o, other, "quarantined", ledger.Accepted, messaging.DeliveryAccepted))
-		assert.Equal(t, []string{"quarantined", "never claimed"}, listed(t, o, outbox.Filter{State: outbox.Unclear}))
-		assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 2}, deliver(t, o, "dismissed", "quarantined", "never claimed"))
-		assert.Zero(t, service.requests())
+func TestAfterQuarantineNothingIsSentAndNoOutcomeIsRecorded(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service, o := db.start(t)
+		service.respondTo(map[string]response{"rejected": reject, "repeated": lose})
+		for _, key := range []string{"claimed", "pending", "rejected", "repeated", "dismissed", "accepted"} {
+			add(t, o, outbox.Item{Key: key, Repeatable: key != "pending"})
+		}
+		token := db.claim(t, "claimed")
+		deliver(t, o, "accepted", "rejected")
+		deliver(t, o, "repeated")
+		dismiss(t, o, "dismissed")
+		assert.Equal(t, 4, quarantine(t, o))
+		assert.False(t, db.settle(t, o, token, "claimed", wasAccepted))
+		unclear := []string{"claimed", "pending", "rejected", "repeated"}
+		assert.Equal(t, unclear, listed(t, o, outbox.Filter{State: outbox.Unclear}),
+			"a rejected one may have been resent and carried out after the backup")
+		assert.Equal(t, outbox.Delivered{Unclear: 4}, deliver(t, o, unclear...))
+		assert.Equal(t, 3, service.requests(), "those before the quarantine")
 	})
 }
 
@@ -271,40 +266,32 @@ func TestOnSettledIsCalledOncePerTransition(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
 		service.respondTo(map[string]response{"rejected": reject, "lost": lose})
-		var mu sync.Mutex
-		settled := make(map[string][]outbox.State)
-		called := func(key string) []outbox.State {
-			mu.Lock()
-			defer mu.Unlock()
-			return settled[key]
-		}
+		settled := new(settlements)
 		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithOnSettled(func(ctx context.Context, e outbox.Entry) {
 			if found, err := db.ledger.Find(ctx, []string{e.Key}); assert.NoError(t, err) { // with no connection held
 				assert.Equal(t, e.ID, found[0].ID)
 				assert.WithinDuration(t, found[0].SettledAt, e.SettledAt, time.Second)
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			settled[e.Key] = append(settled[e.Key], e.State)
+			settled.add(ctx, e)
 		}))
 		enqueue(t, o, "accepted", "rejected", "lost", "crashed")
 		db.claim(t, "crashed")
 		db.endLeases(t)
 		run(t, o)
-		eventually(t, func() bool {
-			return len(called("accepted")) > 0 && len(called("rejected")) > 0 && len(called("lost")) > 0
-		})
+		eventually(t, func() bool { return settled.count() == 3 })
 		eventuallyIs(t, o, "crashed", outbox.Unclear)
 		db.endLeases(t)
 		require.Equal(t, 2, changed(resend(t, o, "lost", "crashed")))
-		eventually(t, func() bool { return len(called("lost")) == 2 && len(called("crashed")) == 1 })
+		eventually(t, func() bool { return settled.count() == 5 })
 		time.Sleep(150 * time.Millisecond) // in which nothing may happen
-		for key, want := range map[string][]outbox.State{
+		states := make(map[string][]outbox.State)
+		for _, e := range settled.take() {
+			states[e.Key] = append(states[e.Key], e.State)
+		}
+		assert.Equal(t, map[string][]outbox.State{
 			"accepted": {outbox.Accepted}, "rejected": {outbox.Rejected}, "lost": {outbox.Unclear, outbox.Unclear},
 			"crashed": {outbox.Accepted}, // by this process
-		} {
-			assert.Equal(t, want, called(key), key)
-		}
+		}, states)
 	})
 }
 
@@ -323,4 +310,172 @@ func TestAnEntryIsNotSentByAProcessThatWasPaused(t *testing.T) {
 	assert.Equal(t, "not begun: the process was paused", entryOf(t, o, "order").Error)
 	patient := db.new(t, service.client(t), outbox.Fast())
 	assert.Equal(t, 1, deliver(t, patient, "order").Accepted)
+}
+
+// settlements collects what OnSettled gets.
+type settlements struct {
+	mu      sync.Mutex
+	entries []outbox.Entry
+}
+
+func (s *settlements) add(_ context.Context, e outbox.Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entries = append(s.entries, e)
+}
+
+func (s *settlements) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.entries)
+}
+
+// take returns what has come since the last call.
+func (s *settlements) take() []outbox.Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.entries
+	s.entries = nil
+	return taken
+}
+
+func TestWhatWasEverUnclearIsNeverCalledKnownAgain(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		settled := new(settlements)
+		service, o := db.start(t, outbox.WithOnSettled(settled.add))
+		enqueue(t, o, "order")
+		unknown := func(state outbox.State) {
+			t.Helper()
+			entry := entryOf(t, o, "order")
+			assert.Equal(t, state, entry.State)
+			assert.Equal(t, messaging.DeliveryUnknown, entry.Delivery, "the first send may have been carried out")
+			for _, e := range settled.take() {
+				assert.Equal(t, entry.State, e.State)
+				assert.Equal(t, entry.Delivery, e.Delivery)
+			}
+		}
+		send := func(response response, state outbox.State) {
+			t.Helper()
+			service.always(response)
+			before := entryOf(t, o, "order").Attempts
+			eventually(t, func() bool { // when a probe may be sent
+				deliver(t, o, "order")
+				return entryOf(t, o, "order").Attempts > before
+			})
+			unknown(state)
+		}
+		decide := func(decisions []outbox.Decision, state outbox.State) {
+			t.Helper()
+			assert.Equal(t, []outbox.Decision{{Key: "order", Changed: true, State: state, Delivery: messaging.DeliveryUnknown}}, decisions)
+			unknown(state)
+		}
+		send(lose, outbox.Unclear)
+		decide(resend(t, o, "order"), outbox.Pending)
+		send(reject, outbox.Rejected)
+		decide(resend(t, o, "order"), outbox.Pending)
+		send(unauthorize, outbox.Pending)
+		send(reject, outbox.Rejected)
+		decide(dismiss(t, o, "order"), outbox.Dismissed)
+		assert.Equal(t, 1, service.carriedOut("order"))
+	})
+}
+
+func TestARepeatableEntryIsSentUntilItIsAccepted(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		settled := new(settlements)
+		service, o := db.start(t, outbox.WithOnSettled(settled.add))
+		service.always(lose)
+		assert.True(t, add(t, o, outbox.Item{Key: "order", Repeatable: true}).Repeatable)
+		again := add(t, o, outbox.Item{Key: "order"})
+		assert.True(t, again.Present && again.Repeatable, "the first one stays, and it is the same request")
+		delivered := deliver(t, o, "order")
+		assert.Equal(t, outbox.Delivered{Later: []string{"order"}, More: true, RetryAfter: delivered.RetryAfter}, delivered)
+		entry := entryOf(t, o, "order")
+		assert.Equal(t, []any{outbox.Pending, messaging.DeliveryUnknown}, []any{entry.State, entry.Delivery})
+		assert.Empty(t, settled.take())
+		service.always(accept)
+		run(t, o)
+		eventuallyIs(t, o, "order", outbox.Accepted)
+		eventually(t, func() bool {
+			entries := settled.take()
+			return len(entries) == 1 && entries[0].Delivery == messaging.DeliveryAccepted
+		})
+		assert.Equal(t, 2, service.carriedOut("order"), "at least once")
+	})
+}
+
+func TestARepeatableEntryBecomesUnclearAfterFiveUnknownOutcomes(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		service.always(lose)
+		attempt := 1 // the crash
+		client := service.client(t, messaging.WithGuard(func(context.Context, *messaging.Prepared) error {
+			if attempt++; attempt == 3 {
+				panic("the outcome of a panic is unknown")
+			}
+			return nil
+		}))
+		o := db.new(t, client, outbox.Fast())
+		add(t, o, outbox.Item{Key: "order", Repeatable: true})
+		attempts := func() int { return entryOf(t, o, "order").Attempts }
+		for _, end := range []func(){
+			func() { // its process dies
+				db.claim(t, "order")
+				db.endLeases(t)
+				assert.Equal(t, ledger.Swept{Pending: 1}, db.sweep(t))
+				entry := entryOf(t, o, "order")
+				assert.Equal(t, "the process that sent it did not report the outcome in time", entry.Error)
+				assert.WithinDuration(t, time.Now().Add(time.Hour), entry.DueAt, 30*time.Minute)
+			},
+			func() {}, func() {}, func() {},
+		} {
+			end()
+			before := attempts()
+			db.shift(t, -3*time.Hour, "not_before")
+			eventually(t, func() bool {
+				deliver(t, o, "order")
+				return attempts() > before
+			})
+		}
+		entry := entryOf(t, o, "order")
+		assert.Equal(t, []any{outbox.Unclear, 5}, []any{entry.State, entry.Attempts})
+		db.endLeases(t)
+		resend(t, o, "order")
+		eventually(t, func() bool {
+			deliver(t, o, "order")
+			return attempts() == 6
+		})
+		assert.Equal(t, outbox.Unclear, stateOf(t, o, "order"), "like any other, once somebody has to decide")
+	})
+}
+
+func TestARepeatableEntryEndsAtItsNotAfter(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		settled := new(settlements)
+		service, o := db.start(t, outbox.WithWaits(time.Hour, time.Hour), outbox.WithOnSettled(settled.add))
+		service.always(lose)
+		add(t, o, outbox.Item{Key: "password", Repeatable: true, NotAfter: time.Now().Add(time.Hour)})
+		deliver(t, o, "password")
+		db.shift(t, -2*time.Hour, "not_after")
+		assert.Equal(t, outbox.Delivered{Rejected: 1}, deliver(t, o, "password"))
+		for _, entry := range append(settled.take(), entryOf(t, o, "password")) {
+			assert.Equal(t, outbox.Rejected, entry.State)
+			assert.Equal(t, messaging.DeliveryUnknown, entry.Delivery)
+		}
+	})
+}
+
+// Otherwise one recipient whose outcome is always unknown would become every probe.
+func TestABreakerDoesNotShortenTheWaitOfARepeatableEntry(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		service, o := db.start(t, outbox.WithWaits(time.Hour, time.Hour))
+		service.respondTo(map[string]response{"poison": lose})
+		add(t, o, outbox.Item{Key: "poison", Repeatable: true})
+		deliver(t, o, "poison")
+		require.Len(t, countsOf(t, o).Breakers, 1, "the breaker is open")
+		assert.Greater(t, time.Until(entryOf(t, o, "poison").DueAt), 20*time.Minute)
+		enqueue(t, o, "good")
+		run(t, o)
+		eventuallyIs(t, o, "good", outbox.Accepted)
+	})
 }

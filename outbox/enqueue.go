@@ -29,8 +29,9 @@ type Item struct {
 	// a one-time password. The zero time means no limit. A process that has claimed the entry
 	// looks at the time again right before the request goes out. A request that has begun by
 	// NotAfter can still arrive a little later. If the entry is still pending at NotAfter, Run
-	// rejects it within about 5 s, even if it is paused, and Resend does not send it again. NotAfter must be after NotBefore. If it is in the past,
-	// the entry is added, and then rejected.
+	// rejects it within about 5 s, even if it is paused, and Resend does not send it again.
+	// NotAfter must be after NotBefore. If it is in the past, the entry is added, and then
+	// rejected.
 	NotAfter time.Time
 	// Priority is the order in which Run and DeliverDue send requests that are due, of any
 	// operation. About one request in eight, or fewer if requests are slow, goes to those with a

@@ -21,12 +21,8 @@ func exampleOutbox(ctx context.Context) (service *messagingtest.Server, db *sql.
 	if err != nil {
 		log.Fatal(err)
 	}
-	event, err := service.Client().Events.Create(ctx, messaging.EventCreateParams{Name: "order shipped", Description: "An order has shipped",
-		Parameters: []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText}}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	p, err = messaging.EventTriggerParams{Definition: event, Email: "ada@example.com", Values: map[string]any{"order": "4711"}}.Prepare()
+	p, err = messaging.PushBroadcastParams{Subject: "Shipped", Message: "Order 4711 has shipped",
+		To: messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})}.Prepare()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -81,12 +77,12 @@ func ExampleOutbox_EnqueueTx() {
 		}
 		fmt.Println("accepted:", delivered.Accepted)
 	}
-	fmt.Println("the service was asked to trigger", len(service.Triggers()), "event")
+	fmt.Println("the service has", len(service.PushBroadcasts()), "message")
 	// Output:
 	// order-4711-shipped is pending
 	// accepted: 1
 	// accepted: 1
-	// the service was asked to trigger 1 event
+	// the service has 1 message
 }
 
 // An entry whose response was lost is unclear. Find out whether it was carried out, then
@@ -116,8 +112,8 @@ func ExampleOutbox_List() {
 			log.Fatal(err)
 		}
 		fmt.Println(entry.Key, "was for", to.Emails[0])
-		for _, trigger := range service.Triggers() { // find out at the service
-			fmt.Println("the service has it:", trigger.Params.Values["order"])
+		for _, push := range service.PushBroadcasts() { // find out at the service
+			fmt.Println("the service has it:", push.Params.Message)
 		}
 		decisions, err := o.Dismiss(ctx, entry.Key)
 		if err != nil {
@@ -127,6 +123,6 @@ func ExampleOutbox_List() {
 	}
 	// Output:
 	// order-4711-shipped was for ada@example.com
-	// the service has it: 4711
+	// the service has it: Order 4711 has shipped
 	// dismissed: true
 }

@@ -20,22 +20,20 @@ import (
 )
 
 func TestAClaimThatIsCommittedAfterItsErrorIsUndoneAndNotSent(t *testing.T) {
-	service := newService()
-	o, w := openWatched(t, service.client(t), outbox.WithInFlight(3))
+	service, o, w := openWatched(t, outbox.WithInFlight(3))
 	keys := keysOf(6)
 	enqueue(t, o, keys...)
 	w.set(faults{lateClaim: 100 * time.Millisecond})
 	stop := run(t, o)
-	committed := func(e outbox.Entry) bool { return e.Attempts > 0 }
-	eventually(t, func() bool { return slices.ContainsFunc(listAll(t, o), committed) })
+	eventually(t, func() bool {
+		return slices.ContainsFunc(listAll(t, o), func(e outbox.Entry) bool { return e.Attempts > 0 })
+	})
 	assert.Zero(t, service.requests(), "nothing is sent without a claim that is certain")
 	w.set(faults{})
 	eventuallyAccepted(t, o, 6)
 	stop()
 	w.late.Wait()
-	for _, key := range keys {
-		assert.Equal(t, 1, service.carriedOut(key), key)
-	}
+	service.carriedOutOnce(t, keys...)
 }
 
 func TestDeliverReturnsWhenTheStoreIsClosed(t *testing.T) {
@@ -49,9 +47,8 @@ func TestDeliverReturnsWhenTheStoreIsClosed(t *testing.T) {
 }
 
 func TestAnOutcomeThatTheDatabaseDoesNotRecordDoesNotStopTheOthers(t *testing.T) {
-	service := newService()
+	service, o, w := openWatched(t)
 	service.respondTo(map[string]response{"poison": reject})
-	o, w := openWatched(t, service.client(t))
 	w.set(faults{beforeSettle: func(outcomes []ledger.Outcome) error {
 		for _, s := range outcomes {
 			if strings.Contains(s.Error, "422") {
@@ -94,76 +91,45 @@ func TestEveryDatabaseStoresEveryErrorText(t *testing.T) {
 }
 
 func TestABodyIsErasedFromAllFiles(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "outbox.db")
-	o := newBox(t, openStore(t, path), newService().client(t), outbox.Fast())
-	enqueue(t, o, "order")
-	found := func() (n int) {
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			content, err := os.ReadFile(path + suffix)
-			require.NoError(t, err)
-			n += strings.Count(string(content), "ada@example.com")
-		}
-		return n
+	for name, work := range map[string]func(*testing.T, box){
+		"Run":        func(t *testing.T, o box) { run(t, o) },
+		"DeliverDue": func(t *testing.T, o box) { assert.Equal(t, 1, deliverDue(t, o, 1).Accepted) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "outbox.db")
+			o := newBox(t, openStore(t, path), newService().client(t), outbox.Fast())
+			enqueue(t, o, "order")
+			found := func() (n int) {
+				for _, suffix := range []string{"", "-wal", "-shm"} {
+					content, err := os.ReadFile(path + suffix)
+					require.NoError(t, err)
+					n += strings.Count(string(content), "ada@example.com")
+				}
+				return n
+			}
+			require.Positive(t, found())
+			work(t, o)
+			eventually(t, func() bool { return found() == 0 })
+			assert.Equal(t, outbox.Accepted, stateOf(t, o, "order"))
+		})
 	}
-	require.Positive(t, found())
-	run(t, o)
-	eventually(t, func() bool { return found() == 0 })
-	assert.Equal(t, outbox.Accepted, stateOf(t, o, "order"))
 }
 
-// failing is a Limiter that allows n and then fails.
-type failing struct{ n *int }
-
-func (f failing) Wait(context.Context) error {
-	if *f.n--; *f.n < 0 {
-		return errBroken
-	}
-	return nil
-}
-
-func TestALimiterThatPermitsOneSendsOne(t *testing.T) {
-	service, one := newService(), 1
-	o := openFile(t).new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(failing{&one}))
-	enqueue(t, o, "a", "b")
-	delivered, err := o.Deliver(t.Context(), "a", "b")
-	require.ErrorIs(t, err, errBroken)
-	assert.Equal(t, 1, delivered.Accepted, "what it knows comes with the error")
-	assert.Equal(t, []string{"b"}, delivered.Later)
-	for range 10 {
-		_, err := o.Deliver(t.Context(), "a", "b")
-		require.ErrorIs(t, err, errBroken)
-		_, err = o.DeliverDue(t.Context(), 3)
-		require.ErrorIs(t, err, errBroken)
-	}
-	assert.Equal(t, 1, service.requests(), "a permit that was not given is none")
-}
-
-func TestAStopAfterTheClaimReturnsTheEntryInRunAndNotInDeliver(t *testing.T) {
-	db, service := openFile(t), newService()
+func TestAStopAfterTheClaimReturnsTheEntryOfRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	stopping := outbox.WithSealer(reversed{func() error { cancel(); return nil }}) // after the claim
-	o := db.new(t, service.client(t), outbox.Fast(), stopping)
+	service, o := openFile(t).start(t, outbox.WithSealer(reversed{func() error { cancel(); return nil }}))
 	enqueue(t, o, "order")
 	require.NoError(t, o.Run(ctx))
 	entry := entryOf(t, o, "order")
 	assert.Equal(t, outbox.Pending, entry.State)
 	assert.Equal(t, "not begun: the process was stopped", entry.Error)
 	assert.Zero(t, service.requests())
-
-	ctx, cancel = context.WithCancel(t.Context())
-	defer cancel()
-	o = db.new(t, service.client(t), outbox.Fast(), stopping)
-	delivered, err := o.Deliver(ctx, "order")
-	require.NoError(t, err)
-	assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
 }
 
 func TestInvalidKeysAreUnknown(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t)
 		service.always(reject)
-		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "order-\uFFFD")
 		for _, key := range []string{"order-\xff", "a\x00b", ""} {
 			assert.Equal(t, outbox.Delivered{Absent: []string{key}}, deliver(t, o, key))
@@ -178,9 +144,9 @@ func TestInvalidKeysAreUnknown(t *testing.T) {
 }
 
 func TestAProbeThatFindsNothingLeavesTheBreakerForTheNext(t *testing.T) {
-	db, service := openFile(t), newService()
+	db := openFile(t)
+	service, o := db.start(t)
 	service.always(unauthorize)
-	o := db.new(t, service.client(t), outbox.Fast())
 	enqueue(t, o, "order")
 	deliver(t, o, "order")
 	db.claim(t, "order")

@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -161,11 +163,28 @@ func (db *database) watch() *watched {
 	return db.watched
 }
 
-// openWatched returns an outbox in a file whose ledger is watched.
-func openWatched(t testing.TB, client *messaging.Client, opts ...outbox.Option) (box, *watched) {
+// start returns a service and an outbox with short waits that sends to it.
+func (db *database) start(t testing.TB, opts ...outbox.Option) (*service, box) {
+	service := newService()
+	return service, db.new(t, service.client(t), append([]outbox.Option{outbox.Fast()}, opts...)...)
+}
+
+// openWatched is start in a file whose ledger is watched.
+func openWatched(t testing.TB, opts ...outbox.Option) (*service, box, *watched) {
 	db := openFile(t)
 	w := db.watch()
-	return db.new(t, client, append([]outbox.Option{outbox.Fast()}, opts...)...), w
+	service, o := db.start(t, opts...)
+	return service, o, w
+}
+
+// whileLocked calls do while a transaction of the program has dismissed an entry, which it takes back.
+func (db *database) whileLocked(t testing.TB, o box, key string, do func()) {
+	require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
+		_, err := tx.dismiss(key)
+		require.NoError(t, err)
+		do()
+		return errBroken
+	}), errBroken)
 }
 
 // openStore opens a store in a SQLite file.
@@ -187,7 +206,7 @@ func openFileAt(t testing.TB, path string) *database {
 }
 
 // openProgram opens a SQLite database of the program, with one connection.
-func openProgram(t testing.TB) (*sql.DB, *sqlite.Store) {
+func openProgram(t testing.TB) (*sql.DB, outbox.Store[outbox.SQLTx]) {
 	db := openDB(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "program.db")+
 		"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 	db.SetMaxOpenConns(1)
@@ -200,16 +219,16 @@ func mustStore(t testing.TB, db *sql.DB) *sqlite.Store {
 	return store
 }
 
-func openSQLite(t testing.TB) *database {
-	program, store := openProgram(t)
-	db := databaseOf(t, always[outbox.SQLTx](store), transactSQL(program), execSQL(program))
-	db.isSQLite = true
-	return db
+// openWith opens what a program opens with database/sql.
+func openWith(t testing.TB, program *sql.DB, store outbox.Store[outbox.SQLTx]) *database {
+	return databaseOf(t, func(testing.TB) outbox.Store[outbox.SQLTx] { return store }, transactSQL(program), execSQL(program))
 }
 
-// always returns a function that returns one store.
-func always[Tx any](store outbox.Store[Tx]) func(testing.TB) outbox.Store[Tx] {
-	return func(testing.TB) outbox.Store[Tx] { return store }
+func openSQLite(t testing.TB) *database {
+	program, store := openProgram(t)
+	db := openWith(t, program, store)
+	db.isSQLite = true
+	return db
 }
 
 func openPgx(t testing.TB) *database {
@@ -241,12 +260,18 @@ func openPgxAt(t testing.TB, url string) *database {
 	return db
 }
 
-func openPostgresSQL(t testing.TB) *database {
+// openProgramOnPostgres opens a Postgres database of the program with database/sql.
+func openProgramOnPostgres(t testing.TB) (*sql.DB, outbox.Store[outbox.SQLTx]) {
 	db := openDB(t, "pgx", pgtest.URL(t))
 	require.NoError(t, postgres.Migrate(t.Context(), db))
 	store, err := postgres.NewSQL(t.Context(), db)
 	require.NoError(t, err)
-	return databaseOf(t, always[outbox.SQLTx](store), transactSQL(db), execSQL(db))
+	return db, store
+}
+
+func openPostgresSQL(t testing.TB) *database {
+	program, store := openProgramOnPostgres(t)
+	return openWith(t, program, store)
 }
 
 func openDB(t testing.TB, driver, source string) *sql.DB {
@@ -289,17 +314,29 @@ func (db *database) shift(t testing.TB, by time.Duration, columns ...string) {
 // endLeases makes every lease end in the past.
 func (db *database) endLeases(t testing.TB) { db.shift(t, -time.Hour, "claimed_at", "lease_until") }
 
+// tryClaim claims what there is, for a minute.
+func (db *database) tryClaim(t testing.TB, claim ledger.Claim) []ledger.Claimed {
+	claim.Lease, claim.MaxBytes = time.Minute, mib
+	claimed, err := db.ledger.Claim(t.Context(), claim)
+	require.NoError(t, err)
+	return claimed
+}
+
 // claim claims entries as a process does that then crashes.
 func (db *database) claim(t testing.TB, keys ...string) ledger.Token {
 	token := ledger.Token{1}
-	claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: token, Lease: time.Minute,
-		Limit: len(keys), Look: triggers, Keys: keys, MaxBytes: 1 << 20})
-	require.NoError(t, err)
+	claimed := db.tryClaim(t, ledger.Claim{Token: token, Limit: len(keys), Look: triggers, Keys: keys})
 	require.Len(t, claimed, len(keys))
 	for _, e := range claimed {
 		db.doubts[e.Key] = e.Doubts
 	}
 	return token
+}
+
+func (db *database) unclaim(t testing.TB, token ledger.Token, want int) {
+	n, err := db.ledger.Unclaim(t.Context(), token)
+	require.NoError(t, err)
+	assert.Equal(t, want, n)
 }
 
 // triggerEvent is the operation of request.
@@ -450,6 +487,13 @@ func (s *service) carriedOut(key string) int {
 	return s.done[key]
 }
 
+// carriedOutOnce checks that the request of each key was carried out once.
+func (s *service) carriedOutOnce(t testing.TB, keys ...string) {
+	for _, key := range keys {
+		assert.Equal(t, 1, s.carriedOut(key), key)
+	}
+}
+
 func (s *service) requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -463,15 +507,18 @@ func request(t testing.TB, key string) *messaging.Prepared {
 	return p
 }
 
+// enqueue enqueues a request for each key, which is new.
 func enqueue(t testing.TB, o box, keys ...string) {
-	for _, key := range keys {
-		add(t, o, outbox.Item{Key: key})
-	}
+	all, err := o.EnqueueAll(t.Context(), items(t, keys))
+	require.NoError(t, err)
+	require.Equal(t, outbox.Enqueued{Added: len(keys)}, all)
 }
 
-// add enqueues an item, with a request that the service counts under its key.
+// add enqueues an item, with a request that the service counts under its key unless it has one.
 func add(t testing.TB, o box, item outbox.Item) outbox.Entry {
-	item.Prepared = request(t, item.Key)
+	if item.Prepared == nil {
+		item.Prepared = request(t, item.Key)
+	}
 	entry, err := o.Enqueue(t.Context(), item)
 	require.NoError(t, err)
 	return entry
@@ -501,6 +548,12 @@ func dismiss(t testing.TB, o box, keys ...string) []outbox.Decision {
 	return decisions
 }
 
+func quarantine(t testing.TB, o box) int {
+	n, err := o.Quarantine(t.Context())
+	require.NoError(t, err)
+	return n
+}
+
 func countsOf(t testing.TB, o box) outbox.Counts {
 	counts, err := o.Counts(t.Context())
 	require.NoError(t, err)
@@ -518,8 +571,13 @@ func keysOf(n int) []string {
 
 // items are requests for the keys.
 func items(t testing.TB, keys []string) iter.Seq2[outbox.Item, error] {
+	return each(itemsOf(t, keys...))
+}
+
+// each yields items without an error.
+func each(items []outbox.Item) iter.Seq2[outbox.Item, error] {
 	return func(yield func(outbox.Item, error) bool) {
-		for _, item := range itemsOf(t, keys...) {
+		for _, item := range items {
 			if !yield(item, nil) {
 				return
 			}
@@ -634,4 +692,175 @@ func warmUp(t testing.TB, o box) {
 	}
 	enqueue(t, o, keys...)
 	deliver(t, o, keys...)
+}
+
+// base is a ledger under a name that leaves Ledger to a method.
+type base = ledger.Ledger
+
+// watchedStore is a store with a watched ledger. What is in a transaction of the caller
+// goes to tx.
+type watchedStore[Tx any] struct {
+	*watched
+	tx ledger.TxLedger[Tx]
+}
+
+func (s watchedStore[Tx]) Ledger() ledger.Handle[Tx] { return ledger.NewHandle[Tx](s) }
+
+func (s watchedStore[Tx]) InsertTx(ctx context.Context, tx Tx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
+	s.inserting(entries)
+	return s.tx.InsertTx(ctx, tx, entries)
+}
+
+func (s watchedStore[Tx]) RemoveTx(ctx context.Context, tx Tx, ids []int64) error {
+	return s.tx.RemoveTx(ctx, tx, ids)
+}
+
+func (s watchedStore[Tx]) DismissTx(ctx context.Context, tx Tx, keys []string) ([]ledger.Decision, error) {
+	return s.tx.DismissTx(ctx, tx, keys)
+}
+
+// watched is a ledger that knows what passes through it, and whose database fails as the
+// test asks.
+type watched struct {
+	base
+	late sync.WaitGroup
+
+	mu      sync.Mutex
+	faults  faults
+	batches []weight // that were inserted
+	claims  []weight
+	looks   []ledger.Look
+}
+
+// weight is the size of a batch.
+type weight struct{ entries, bytes int }
+
+// faults are how a database fails.
+type faults struct {
+	broken       error // of every call
+	afterClaim   func([]ledger.Claimed) ([]ledger.Claimed, error)
+	claim        error                        // of a claim, and none is committed
+	lateClaim    time.Duration                // a claim fails, and is committed that much later
+	beforeSettle func([]ledger.Outcome) error // an error is returned, and nothing is recorded
+	locked       func([]ledger.Outcome)       // other transactions have locked all entries
+	afterSettle  func() error
+	purge        func(context.Context, int) (int, error) // takes the place of a purge
+}
+
+func (w *watched) set(faults faults) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults = faults
+}
+
+func (w *watched) get() faults {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.faults
+}
+
+func (w *watched) inserting(entries []ledger.NewEntry) {
+	batch := weight{entries: len(entries)}
+	for _, e := range entries {
+		batch.bytes += len(e.Body)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.batches = append(w.batches, batch)
+}
+
+// claimed is the sum of the claims since the first n, and their number.
+func (w *watched) claimed(n int) (sum weight, claims int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, claim := range w.claims[n:] {
+		sum.entries += claim.entries
+		sum.bytes += claim.bytes
+	}
+	return sum, len(w.claims) - n
+}
+
+// looksAt returns the positions from which a class was looked at.
+func (w *watched) looksAt(class ledger.Class) (positions []ledger.Position) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, look := range w.looks {
+		if look.Class == class {
+			positions = append(positions, look.After)
+		}
+	}
+	return positions
+}
+
+func (w *watched) Insert(ctx context.Context, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
+	w.inserting(entries)
+	return w.base.Insert(ctx, entries)
+}
+
+func (w *watched) Due(ctx context.Context, looks []ledger.Look) ([]ledger.Due, error) {
+	w.mu.Lock()
+	w.looks = append(w.looks, looks...)
+	w.mu.Unlock()
+	if now := w.get(); now.broken != nil {
+		return nil, now.broken
+	}
+	return w.base.Due(ctx, looks)
+}
+
+func (w *watched) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed, error) {
+	now := w.get()
+	if err := cmp.Or(now.broken, now.claim); err != nil {
+		return nil, err
+	}
+	if now.lateClaim > 0 {
+		w.late.Go(func() {
+			time.Sleep(now.lateClaim)
+			_, _ = w.base.Claim(context.WithoutCancel(ctx), claim)
+		})
+		return nil, errBroken
+	}
+	claimed, err := w.base.Claim(ctx, claim)
+	size := 0
+	for _, e := range claimed {
+		size += len(e.Body)
+	}
+	w.mu.Lock()
+	w.claims = append(w.claims, weight{len(claimed), size})
+	w.mu.Unlock()
+	if len(claimed) > 0 && now.afterClaim != nil {
+		return now.afterClaim(claimed)
+	}
+	return claimed, err
+}
+
+func (w *watched) Settle(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Settled, time.Time, error) {
+	now := w.get()
+	if now.broken != nil {
+		return nil, time.Time{}, now.broken
+	}
+	if now.locked != nil {
+		locked := make([]ledger.Settled, len(outcomes))
+		for i := range locked {
+			locked[i] = ledger.Locked
+		}
+		now.locked(outcomes)
+		return locked, time.Time{}, nil
+	}
+	if now.beforeSettle != nil {
+		if err := now.beforeSettle(outcomes); err != nil {
+			return nil, time.Time{}, err
+		}
+	}
+	applied, at, err := w.base.Settle(ctx, outcomes)
+	if err == nil && now.afterSettle != nil {
+		err = now.afterSettle()
+	}
+	return applied, at, err
+}
+
+func (w *watched) Purge(ctx context.Context, keep time.Duration, limit int) (int, error) {
+	if now := w.get(); now.purge != nil {
+		return now.purge(ctx, limit)
+	}
+	return w.base.Purge(ctx, keep, limit)
 }

@@ -1,7 +1,6 @@
 package outbox_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -192,8 +191,7 @@ func (m *model) deliver(key string) string {
 		}
 		e.erased = e.state == outbox.Accepted
 	}
-	delivered, err := m.newBox().Deliver(m.Context(), key)
-	require.NoError(m, err)
+	delivered := deliver(m, m.newBox(), key)
 	var want outbox.Delivered
 	switch {
 	case !ok:
@@ -217,9 +215,7 @@ func (m *model) deliver(key string) string {
 func (m *model) crash(key string) string {
 	m.tokens++
 	token := ledger.Token{m.tokens}
-	claimed, err := m.db.ledger.Claim(m.Context(), ledger.Claim{Token: token, Lease: time.Minute,
-		Limit: 1, Look: triggers, Keys: []string{key}, MaxBytes: 1 << 20})
-	require.NoError(m, err)
+	claimed := m.db.tryClaim(m, ledger.Claim{Token: token, Limit: 1, Look: triggers, Keys: []string{key}})
 	e, ok := m.entries[key]
 	claimable := ok && e.state == outbox.Pending && !e.future
 	require.Equal(m, claimable, len(claimed) == 1)
@@ -313,8 +309,7 @@ func (m *model) sweepModel() (n int) {
 }
 
 func (m *model) sweep(string) string {
-	swept, err := m.db.ledger.Sweep(m.Context(), 100, repeat)
-	require.NoError(m, err)
+	swept := m.db.sweep(m)
 	require.Equal(m, m.sweepModel(), swept.Unclear+swept.Pending)
 	return fmt.Sprintf("sweep %v", swept)
 }
@@ -331,9 +326,7 @@ func (m *model) resend(key string) string {
 		}
 		e.state, e.delivery, e.resent, e.future = outbox.Pending, messaging.DeliveryNotSent, true, false
 	}
-	decisions, err := m.box.Resend(m.Context(), key)
-	require.NoError(m, err)
-	got := changed(decisions)
+	got := changed(resend(m, m.box, key))
 	require.Equal(m, want, got, "%v", m.log)
 	return fmt.Sprintf("resend %s: %d", key, got)
 }
@@ -348,9 +341,7 @@ func (m *model) dismiss(key string) string {
 		}
 		e.state, e.erased, e.guarded = outbox.Dismissed, true, false
 	}
-	decisions, err := m.box.Dismiss(m.Context(), key)
-	require.NoError(m, err)
-	got := changed(decisions)
+	got := changed(dismiss(m, m.box, key))
 	require.Equal(m, want, got, "%v", m.log)
 	return fmt.Sprintf("dismiss %s: %d", key, got)
 }
@@ -364,8 +355,7 @@ func (m *model) quarantine(string) string {
 			e.state, e.token, e.over = outbox.Unclear, ledger.Token{}, false
 		}
 	}
-	got, err := m.box.Quarantine(m.Context())
-	require.NoError(m, err)
+	got := quarantine(m, m.box)
 	require.Equal(m, want, got)
 	return fmt.Sprintf("quarantine %d", got)
 }
@@ -378,13 +368,11 @@ func (m *model) compare() {
 	for _, e := range m.entries {
 		*of[e.state]++
 	}
-	got, err := m.box.Counts(m.Context())
-	require.NoError(m, err)
+	got := countsOf(m, m.box)
 	got.OldestPending = 0
 	require.Equal(m, counts, got, "%v", m.log)
 	var order []string
-	for entry, err := range m.box.List(context.Background(), outbox.Filter{}) {
-		require.NoError(m, err)
+	for _, entry := range listAll(m, m.box) {
 		order = append(order, entry.Key)
 		e := m.entries[entry.Key]
 		require.Equal(m, e.state, entry.State, "%s after %v", entry.Key, m.log)

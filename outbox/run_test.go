@@ -1,11 +1,14 @@
 package outbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,23 +22,6 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/postgres"
 )
-
-func TestRunSendsEachEntryOnce(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		keys := keysOf(50)
-		o := db.new(t, service.client(t), outbox.Fast())
-		all, err := o.EnqueueAll(t.Context(), items(t, keys))
-		require.NoError(t, err)
-		assert.Equal(t, outbox.Enqueued{Added: 50}, all)
-		run(t, o)
-		run(t, db.new(t, service.client(t), outbox.Fast()))
-		eventuallyAccepted(t, o, len(keys))
-		for _, key := range keys {
-			assert.Equal(t, 1, service.carriedOut(key), key)
-		}
-	})
-}
 
 func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
@@ -95,33 +81,46 @@ func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 	})
 }
 
-// failingLimiter is a limiter that fails. It counts its calls.
-type failingLimiter struct{ *atomic.Int32 }
+// limiter is a Limiter.
+type limiter func(context.Context) error
 
-func (f failingLimiter) Wait(context.Context) error {
-	f.Add(1)
-	return errBroken
-}
+func (l limiter) Wait(ctx context.Context) error { return l(ctx) }
 
-func TestALimiterThatFailsIsNotADatabaseThatFails(t *testing.T) {
-	logs, limiter := new(logs), failingLimiter{new(atomic.Int32)}
-	o := openFile(t).new(t, newService().client(t), outbox.Fast(), outbox.WithLogger(logs.logger()), outbox.WithRateLimiter(limiter))
-	enqueue(t, o, "order")
-	_, err := o.DeliverDue(t.Context(), 1)
-	require.EqualError(t, err, "outbox: deliver: limiter: broken")
+func TestALimiterThatFailsPermitsNothingAndIsNotADatabaseThatFails(t *testing.T) {
+	var asked atomic.Int32
+	logs, once := new(logs), limiter(func(context.Context) error {
+		if asked.Add(1) > 1 {
+			return errBroken
+		}
+		return nil
+	})
+	service, o := openFile(t).start(t, outbox.WithLogger(logs.logger()), outbox.WithRateLimiter(once))
+	enqueue(t, o, "a", "b")
+	delivered, err := o.Deliver(t.Context(), "a", "b")
+	require.ErrorIs(t, err, errBroken)
+	assert.Equal(t, 1, delivered.Accepted, "what it knows comes with the error")
+	assert.Equal(t, []string{"b"}, delivered.Later)
+	for range 10 {
+		_, err := o.Deliver(t.Context(), "a", "b")
+		require.ErrorIs(t, err, errBroken)
+		_, err = o.DeliverDue(t.Context(), 3)
+		require.EqualError(t, err, "outbox: deliver: limiter: broken")
+	}
+	before := asked.Load()
 	stop, ended := begin(o)
-	eventually(t, func() bool { return limiter.Load() > 4 })
+	eventually(t, func() bool { return asked.Load() > before+4 })
 	assert.True(t, logs.has("cannot ask the limiter; retrying"))
 	stop()
 	require.EqualError(t, <-ended, "outbox: run: the limiter failed until the end: limiter: broken")
 	assert.False(t, logs.has("look for entries") || logs.has("again"), "nothing else failed")
+	assert.Equal(t, 1, service.requests(), "a permit that was not given is none")
 }
 
 func TestADatabaseThatIsLockedDidNotAnswer(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "outbox.db")
 	db := openFileAt(t, path)
-	o := db.new(t, newService().client(t), outbox.Fast())
+	_, o := db.start(t)
 	enqueue(t, o, "order")
 	lock, err := openDB(t, "sqlite", path+"?_txlock=immediate").BeginTx(t.Context(), nil)
 	require.NoError(t, err)
@@ -130,29 +129,9 @@ func TestADatabaseThatIsLockedDidNotAnswer(t *testing.T) {
 	require.EqualError(t, err, "outbox: deliver: the database did not answer within 10 s")
 }
 
-func TestRunHasCommittedTheClaimBeforeItSends(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		var states []ledger.State
-		service.always(acceptAfter(func() {
-			found, err := db.ledger.Find(context.Background(), []string{"order"})
-			if assert.NoError(t, err) {
-				states = append(states, found[0].State)
-			}
-		}))
-		o := db.new(t, service.client(t), outbox.Fast())
-		enqueue(t, o, "order")
-		stop := run(t, o)
-		eventuallyIs(t, o, "order", outbox.Accepted)
-		stop()
-		assert.Equal(t, []ledger.State{ledger.Sending}, states, "as another connection sees it")
-	})
-}
-
 func TestRunSendsNotBefore(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast())
+		_, o := db.start(t)
 		due := time.Now().Add(300 * time.Millisecond)
 		entry := add(t, o, outbox.Item{Key: "later", NotBefore: due})
 		assert.WithinDuration(t, due, entry.DueAt, time.Millisecond)
@@ -188,8 +167,7 @@ func TestRunWakesUpForAnEntryOfAnotherProcess(t *testing.T) {
 }
 
 func TestRunClaimsAtMostTwiceAsManyAsItSendsUntilOutcomesAreRecorded(t *testing.T) {
-	service := newService()
-	o, w := openWatched(t, service.client(t), outbox.WithInFlight(2))
+	service, o, w := openWatched(t, outbox.WithInFlight(2))
 	enqueue(t, o, keysOf(10)...)
 	failed := make(chan struct{})
 	var once sync.Once
@@ -209,9 +187,8 @@ func TestRunClaimsAtMostTwiceAsManyAsItSendsUntilOutcomesAreRecorded(t *testing.
 }
 
 func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
-	service := newService()
 	var claims, settles, settled atomic.Int32
-	o, w := openWatched(t, service.client(t), outbox.WithInFlight(3),
+	service, o, w := openWatched(t, outbox.WithInFlight(3),
 		outbox.WithOnSettled(func(context.Context, outbox.Entry) { settled.Add(1) }))
 	w.set(faults{
 		afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
@@ -231,26 +208,30 @@ func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
 	stop := run(t, o)
 	eventuallyAccepted(t, o, 10)
 	stop()
-	for _, key := range keysOf(10) {
-		assert.Equal(t, 1, service.carriedOut(key))
-	}
+	service.carriedOutOnce(t, keysOf(10)...)
 	assert.Equal(t, int32(10), settled.Load(), "an outcome that is recorded twice is reported once")
 }
 
 func TestRunGoesOnWhenTheDatabaseIsBack(t *testing.T) {
-	service, logs := newService(), new(logs)
-	o, w := openWatched(t, service.client(t), outbox.WithLogger(logs.logger()))
+	logs := new(logs)
+	service, o, w := openWatched(t, outbox.WithLogger(logs.logger()))
 	enqueue(t, o, "order")
 	w.set(faults{broken: errBroken})
 	_, err := o.DeliverDue(t.Context(), 10)
 	require.ErrorIs(t, err, errBroken)
 	require.ErrorContains(t, err, "outbox: deliver: ")
-	run(t, o)
+	stop := run(t, o)
 	eventually(t, func() bool { return logs.has("outbox: cannot look for entries; retrying") })
 	assert.Zero(t, service.requests())
 	w.set(faults{})
 	eventuallyIs(t, o, "order", outbox.Accepted)
 	assert.Equal(t, 1, service.carriedOut("order"))
+	for _, now := range []faults{{broken: errBroken}, {}} { // an answer that nothing is due is enough for Run to end without an error
+		w.set(now)
+		seen := len(w.looksAt(triggers.Class))
+		eventually(t, func() bool { return len(w.looksAt(triggers.Class)) > seen+4 })
+	}
+	stop()
 }
 
 func TestRunEndsWhenTheStoreIsClosed(t *testing.T) {
@@ -267,9 +248,8 @@ func TestRunEndsWhenTheStoreIsClosed(t *testing.T) {
 
 func TestRunWaitsForRequestsInFlightWhenItStops(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t, outbox.WithInFlight(2))
 		began, end := make(chan struct{}), make(chan struct{})
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(2))
 		warmUp(t, o)
 		service.always(acceptAfter(func() {
 			began <- struct{}{}
@@ -288,8 +268,7 @@ func TestRunWaitsForRequestsInFlightWhenItStops(t *testing.T) {
 }
 
 func TestRunReportsOutcomesThatItCouldNotRecord(t *testing.T) {
-	service := newService()
-	o, w := openWatched(t, service.client(t), outbox.WithInFlight(3))
+	service, o, w := openWatched(t, outbox.WithInFlight(3))
 	enqueue(t, o, keysOf(5)...)
 	w.set(faults{beforeSettle: func([]ledger.Outcome) error { return errBroken }})
 	stop, ended := begin(o)
@@ -300,9 +279,8 @@ func TestRunReportsOutcomesThatItCouldNotRecord(t *testing.T) {
 
 func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
-		service := newService()
+		service, o := db.start(t, outbox.WithKeepSettled(0))
 		service.respondTo(map[string]response{"unclear": lose, "rejected": reject, "dismissed": reject, "more": reject})
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(0))
 		enqueue(t, o, "accepted", "unclear", "rejected", "dismissed")
 		deliver(t, o, "accepted", "unclear", "rejected", "dismissed")
 		dismiss(t, o, "dismissed")
@@ -318,28 +296,22 @@ func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {
 	})
 }
 
-// counter is a Limiter that allows n.
-type counter struct{ allowed chan struct{} }
-
-func (c counter) Wait(ctx context.Context) error {
-	select {
-	case <-c.allowed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, db *database) {
-		service := newService()
+		permits := make(chan struct{}, 10)
+		service, o := db.start(t, outbox.WithRateLimiter(limiter(func(ctx context.Context) error {
+			select {
+			case <-permits:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})))
 		service.always(acceptAfter(func() { time.Sleep(20 * time.Millisecond) }))
-		limiter := counter{make(chan struct{}, 10)}
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithRateLimiter(limiter))
 		enqueue(t, o, keysOf(5)...)
 		stop := run(t, o)
 		for range 3 {
-			limiter.allowed <- struct{}{}
+			permits <- struct{}{}
 		}
 		eventuallyAccepted(t, o, 3)
 		counts := countsOf(t, o)
@@ -376,9 +348,7 @@ func TestNothingIsSentOrLostWhileTheDiskIsFull(t *testing.T) {
 	limit(pages + 10_000)
 	eventuallyAccepted(t, o, len(added))
 	stop()
-	for _, key := range added {
-		assert.Equal(t, 1, service.carriedOut(key), key)
-	}
+	service.carriedOutOnce(t, added...)
 	assert.Equal(t, len(added), service.requests())
 }
 
@@ -398,19 +368,6 @@ func TestRunReturnsTheErrorOfADatabaseThatIsReadOnly(t *testing.T) {
 	})
 }
 
-func TestRunForgetsFailuresOnceTheDatabaseAnswers(t *testing.T) {
-	o, w := openWatched(t, newService().client(t))
-	add(t, o, outbox.Item{Key: "reminder", NotBefore: time.Now().Add(time.Hour)})
-	stop, ended := begin(o)
-	for _, now := range []faults{{broken: errBroken}, {}} {
-		w.set(now)
-		seen := len(w.looksAt(triggers.Class))
-		eventually(t, func() bool { return len(w.looksAt(triggers.Class)) > seen+4 })
-	}
-	stop()
-	require.NoError(t, <-ended)
-}
-
 func testReadOnly[Tx any](t *testing.T, l ledger.TxLedger[Tx]) {
 	service, w := newService(), &watched{base: l}
 	o := newBox(t, watchedStore[Tx]{w, l}, service.client(t), outbox.Fast())
@@ -425,4 +382,203 @@ func testReadOnly[Tx any](t *testing.T, l ledger.TxLedger[Tx]) {
 	require.ErrorContains(t, err, "outbox: run: the database failed until the end: ")
 	assert.Regexp(t, "read-?only", err)
 	assert.Zero(t, service.requests())
+}
+
+func TestEachEntryIsSentOnceHoweverManyRunAndDeliver(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service, o := db.start(t, outbox.WithInFlight(3))
+		other := db.new(t, service.client(t), outbox.Fast())
+		keys := keysOf(50)
+		enqueue(t, o, keys...)
+		var group sync.WaitGroup
+		for _, o := range []box{o, o, other, other} {
+			group.Go(func() {
+				_, err := o.Deliver(t.Context(), slices.Concat(keys, keys)...)
+				assert.NoError(t, err)
+			})
+		}
+		run(t, o)
+		run(t, other)
+		group.Wait()
+		eventuallyAccepted(t, o, len(keys))
+		assert.Equal(t, outbox.Delivered{Accepted: len(keys)}, deliver(t, o, keys...))
+		service.carriedOutOnce(t, keys...)
+	})
+}
+
+func TestDeliverSaysWhatBecameOfEachKey(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		service, o := db.start(t)
+		service.respondTo(map[string]response{"rejected": reject, "lost": lose, "no connection": disconnect})
+		enqueue(t, o, "accepted", "rejected", "lost", "claimed", "no connection")
+		add(t, o, outbox.Item{Key: "future", NotBefore: time.Now().Add(time.Hour)})
+		db.claim(t, "claimed")
+		delivered := deliver(t, o, "accepted", "rejected", "lost", "claimed", "future", "unknown")
+		assert.Equal(t, outbox.Delivered{Accepted: 1, Rejected: 1, Unclear: 1, Busy: []string{"claimed"}, Later: []string{"future"},
+			Absent: []string{"unknown"}, More: true, RetryAfter: 500 * time.Millisecond}, delivered)
+		delivered = deliver(t, o, "future")
+		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(10*time.Minute))
+		fresh := db.new(t, service.client(t), outbox.Fast())
+		delivered = deliver(t, fresh, "no connection")
+		assert.Equal(t, []string{"no connection"}, delivered.Later)
+		assert.Less(t, delivered.RetryAfter, time.Minute)
+	})
+}
+
+func TestDeliverIgnoresTheContextOnceAnEntryIsClaimed(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, db *database) {
+		ctx, cancel := context.WithCancel(t.Context())
+		service, o := db.start(t, outbox.WithInFlight(1), outbox.WithSealer(reversed{func() error { cancel(); return nil }}))
+		enqueue(t, o, "a", "b")
+		delivered, err := o.Deliver(ctx, "a", "b")
+		require.NoError(t, err)
+		require.Len(t, delivered.Later, 1)
+		later := delivered.Later[0] // a database claims them in any order
+		assert.Equal(t, outbox.Delivered{Accepted: 1, Later: []string{later}, More: true}, delivered)
+		_, err = o.Deliver(ctx, later)
+		require.EqualError(t, err, "outbox: deliver: context canceled")
+		assert.Equal(t, 1, service.requests())
+	})
+}
+
+func TestListLeavesTheDatabaseFreeWhileTheLoopWorks(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service, o := db.start(t)
+		service.always(reject)
+		keys := keysOf(6)
+		enqueue(t, o, keys...)
+		deliver(t, o, keys...)
+		for entry, err := range o.List(t.Context(), outbox.Filter{State: outbox.Rejected}) {
+			require.NoError(t, err)
+			assert.Equal(t, 1, changed(resend(t, o, entry.Key)))
+		}
+		assert.Equal(t, keys, listed(t, o, outbox.Filter{State: outbox.Pending}))
+		assert.Empty(t, listed(t, o, outbox.Filter{State: outbox.Rejected}))
+
+		assert.Equal(t, keys[2:4], listed(t, o, outbox.Filter{AfterID: entryOf(t, o, keys[1]).ID, Limit: 2}))
+		for _, invalid := range []outbox.Filter{{State: "other"}, {Limit: -1}, {AfterID: -1}} {
+			for _, err := range o.List(t.Context(), invalid) {
+				require.ErrorContains(t, err, "outbox: list entries: ")
+			}
+		}
+	})
+}
+
+func TestProgramsWithoutRunDeleteOldEntries(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		process := func() box { // as cron or a job engine starts it
+			return db.new(t, service.client(t), outbox.WithKeepSettled(time.Minute))
+		}
+		enqueue(t, process(), "accepted", "delivered", "dismissed", "rejected")
+		service.respondTo(map[string]response{"rejected": reject})
+		dismiss(t, process(), "dismissed")
+		deliver(t, process(), "rejected", "delivered")
+		assert.Equal(t, 1, deliverDue(t, process(), 10).Accepted)
+		require.Len(t, listAll(t, process()), 4, "they are kept for a minute")
+		db.shift(t, -time.Hour, "settled_at")
+		deliver(t, process(), "no such key")
+		assert.Equal(t, []string{"rejected"}, listed(t, process(), outbox.Filter{}))
+		enqueue(t, process(), keysOf(500)...) // more than one statement deletes
+		for range 10 {
+			deliverDue(t, process(), 500)
+		}
+		db.shift(t, -time.Hour, "settled_at")
+		deliverDue(t, process(), 1)
+		assert.Equal(t, []string{"rejected"}, listed(t, process(), outbox.Filter{}))
+	})
+}
+
+func TestATransactionOfTheProgramErasesBodiesForGood(t *testing.T) {
+	for _, setting := range []string{"0", "FAST"} {
+		t.Run("secure_delete="+setting, func(t *testing.T) {
+			path := t.TempDir() + "/program.db"
+			program := openDB(t, "sqlite", path+"?_pragma=secure_delete("+setting+")")
+			program.SetMaxOpenConns(1)
+			secureDelete := func() (value int) {
+				require.NoError(t, program.QueryRowContext(t.Context(), `PRAGMA secure_delete`).Scan(&value))
+				return value
+			}
+			o := newBox(t, mustStore(t, program), newService().client(t))
+			before := secureDelete()
+			enqueue(t, o, "taken")
+			add(t, o, sized(t, "dismissed", 20_000))
+			require.NoError(t, transactSQL(program)(t, func(tx outbox.SQLTx) error {
+				conflict := outbox.Item{Key: "taken", Prepared: request(t, "another")}
+				_, err := o.EnqueueAllTx(t.Context(), tx, outbox.Item{Key: "order", Prepared: request(t, "taken back")}, conflict)
+				require.ErrorIs(t, err, outbox.ErrKeyConflict)
+				_, err = o.DismissTx(t.Context(), tx, "dismissed")
+				return err
+			}))
+			file, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.True(t, bytes.Contains(file, request(t, "taken").Body()))
+			assert.False(t, bytes.Contains(file, request(t, "taken back").Body()))
+			assert.False(t, bytes.Contains(file, bytes.Repeat([]byte("x"), 1000)), "of the one that was dismissed")
+			assert.Equal(t, before, secureDelete())
+		})
+	}
+}
+
+func TestAPurgeOfDeliverIsShortAndRare(t *testing.T) {
+	db := openFile(t)
+	w, logs := db.watch(), new(logs)
+	o := db.new(t, newService().client(t), outbox.WithLogger(logs.logger())) // with the waits of production
+	var limits []time.Duration
+	w.set(faults{purge: func(ctx context.Context, _ int) (int, error) {
+		end, ok := ctx.Deadline()
+		require.True(t, ok)
+		limits = append(limits, time.Until(end))
+		return 0, errBroken
+	}})
+	enqueue(t, o, "a", "b", "c")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := o.DeliverDue(ctx, 1)
+	require.NoError(t, err)
+	assert.Empty(t, limits, "nothing begins after the context has ended")
+	deliver(t, o, "a")
+	deliverDue(t, o, 1)
+	deliver(t, o, "c")
+	require.Len(t, limits, 1, "once a minute")
+	assert.LessOrEqual(t, limits[0], 100*time.Millisecond)
+	assert.True(t, logs.has("cannot delete old entries; retrying"), "the error is in the log alone")
+	deliverDue(t, db.new(t, newService().client(t)), 1)
+	require.Len(t, limits, 2)
+	assert.LessOrEqual(t, limits[1], time.Second)
+	assert.Greater(t, limits[1], 100*time.Millisecond)
+	assert.Equal(t, 3, countsOf(t, o).Accepted)
+}
+
+func TestAPurgeWaitsForNoLockForLong(t *testing.T) {
+	path := t.TempDir() + "/program.db"
+	program := openDB(t, "sqlite", path+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(60000)")
+	o := newBox(t, mustStore(t, program), newService().client(t), outbox.WithKeepSettled(time.Nanosecond))
+	enqueue(t, o, "order")
+	dismiss(t, o, "order")
+	lock, err := openDB(t, "sqlite", path+"?_txlock=immediate").BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	began := time.Now()
+	deliver(t, o, "no such key")
+	assert.Less(t, time.Since(began), 10*time.Second, "not the minute of the program's busy_timeout")
+	require.NoError(t, lock.Rollback())
+}
+
+func TestAPurgeThatNeverEndsDelaysNothing(t *testing.T) {
+	_, o, w := openWatched(t)
+	var purges atomic.Int32
+	w.set(faults{purge: func(ctx context.Context, limit int) (int, error) {
+		purges.Add(1)
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(time.Millisecond):
+			return limit, nil
+		}
+	}})
+	require.NoError(t, o.PauseAll(t.Context()))
+	run(t, o)
+	eventually(t, func() bool { return purges.Load() > 0 })
+	add(t, o, outbox.Item{Key: "over", NotAfter: time.Now().Add(time.Millisecond)})
+	eventuallyIs(t, o, "over", outbox.Rejected)
 }

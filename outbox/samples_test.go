@@ -5,7 +5,8 @@ import (
 	"database/sql"
 	"log"
 	"os"
-	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,38 +16,9 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/messagingtest"
 	"github.com/messaging-go/messaging/outbox"
-	"github.com/messaging-go/messaging/outbox/internal/pgtest"
-	"github.com/messaging-go/messaging/outbox/postgres"
-	"github.com/messaging-go/messaging/outbox/sqlite"
 )
 
 // The functions of this file are on the pages README.md and OPERATIONS.md.
-
-// The tables of Postgres must exist: call postgres.Migrate when you deploy.
-func Example_postgres() {
-	ctx := context.Background()
-	client, err := messaging.NewClient(os.Getenv("MESSAGING_BASE_URL"), os.Getenv("MESSAGING_API_KEY"))
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL")) // postgres://user@host:5432/shop
-	if err != nil {
-		log.Fatal(err)
-	}
-	store, err := postgres.NewSQL(ctx, db)
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	o, err := outbox.New(store, client)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := o.Run(ctx); err != nil {
-		log.Fatal(err)
-	}
-}
 
 // remind records a reminder in the transaction of its order. It is sent when it is due.
 func remind(ctx context.Context, tx *sql.Tx, o *outbox.Outbox[outbox.SQLTx], key string, p *messaging.Prepared, due time.Time) error {
@@ -128,7 +100,7 @@ func resolve(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], carriedOut fun
 	return nil
 }
 
-// sample is an outbox in the database of a shop, as the README opens it.
+// sample is an outbox in the database of a shop.
 type sample struct {
 	service *messagingtest.Server
 	db      *sql.DB
@@ -138,23 +110,15 @@ type sample struct {
 
 // onEverySample runs a test on SQLite and on Postgres.
 func onEverySample(t *testing.T, test func(t *testing.T, s sample)) {
-	open := func(t *testing.T, db *sql.DB, store outbox.Store[outbox.SQLTx], err error) {
-		require.NoError(t, err)
-		service := messagingtest.NewServer(t)
-		test(t, sample{service, db, store, newBox(t, store, service.Client())})
+	for name, open := range map[string]func(testing.TB) (*sql.DB, outbox.Store[outbox.SQLTx]){
+		"SQLite": openProgram, "Postgres": openProgramOnPostgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, store := open(t)
+			service := messagingtest.NewServer(t)
+			test(t, sample{service, db, store, newBox(t, store, service.Client())})
+		})
 	}
-	t.Run("SQLite", func(t *testing.T) {
-		const settings = "?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)"
-		db := openDB(t, "sqlite", filepath.Join(t.TempDir(), "shop.db")+settings)
-		store, err := sqlite.New(t.Context(), db)
-		open(t, db, store, err)
-	})
-	t.Run("Postgres", func(t *testing.T) {
-		db := openDB(t, "pgx", pgtest.URL(t))
-		require.NoError(t, postgres.Migrate(t.Context(), db))
-		store, err := postgres.NewSQL(t.Context(), db)
-		open(t, db, store, err)
-	})
 }
 
 // email is a broadcast to one customer.
@@ -219,4 +183,32 @@ func TestTheSamplesOfThePagesResolveUnclearEntries(t *testing.T) {
 		assert.Equal(t, outbox.Dismissed, stateOf(t, s.o, "news"))
 		assert.Len(t, s.service.EmailBroadcasts(), 2)
 	})
+}
+
+func TestTheCodeInTheREADMEIsCompiledAndRun(t *testing.T) {
+	compiled := ""
+	for _, path := range []string{"examples/first/main.go", "examples/first/main_test.go", "samples_test.go"} {
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		compiled += withoutIndentation(string(source))
+	}
+	pages := ""
+	for _, path := range []string{"README.md", "OPERATIONS.md"} {
+		page, err := os.ReadFile(path)
+		require.NoError(t, err)
+		pages += string(page)
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(pages, -1)
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		assert.True(t, strings.Contains(compiled, withoutIndentation(block[1])), "no example or test has this code:\n%s", block[1])
+	}
+}
+
+func withoutIndentation(source string) string {
+	var lines strings.Builder
+	for line := range strings.Lines(source) {
+		lines.WriteString(strings.TrimSpace(line) + "\n")
+	}
+	return lines.String()
 }

@@ -53,8 +53,7 @@ func TestAProcessThatIsStoppedAtAnyStepAfterItsClaimSendsNothing(t *testing.T) {
 // testStoppedProcess stops a process with an entry at each step until another process has
 // sent all its entries, and then lets it go on.
 func testStoppedProcess(t *testing.T, db *database) {
-	service := newService()
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{}))
+	service, o := db.start(t, outbox.WithSealer(reversed{}))
 	var keys []string
 	for _, step := range stepsOfSend {
 		keys = append(keys, keysOfStep(step)...)
@@ -74,9 +73,7 @@ func testStoppedProcess(t *testing.T, db *database) {
 	stopped := time.Now()
 
 	db.endLeases(t)
-	swept, err := db.ledger.Sweep(t.Context(), 1000, repeat)
-	require.NoError(t, err)
-	require.Equal(t, ledger.Swept{Unclear: claimed}, swept)
+	require.Equal(t, ledger.Swept{Unclear: claimed}, db.sweep(t))
 	db.endLeases(t)
 	decisions := resend(t, o, keys...)
 	require.Equal(t, claimed, changed(decisions))
@@ -154,10 +151,10 @@ func deliverToEachStep(t *testing.T, name, service string) {
 	for _, name := range stepsOfSend {
 		s := &step{name: name, reached: make(chan struct{})}
 		db.watch().set(faults{afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
-			s.at("answer to the claim")
-			return claimed, nil
+			return claimed, s.at("answer to the claim")
 		}})
-		o := db.new(t, s.client(t, service), outbox.WithInFlight(1), outbox.WithSealer(s), outbox.WithLease(stoppedTimeout, time.Minute))
+		sealer := reversed{func() error { return s.at("sealer") }}
+		o := db.new(t, s.client(t, service), outbox.WithInFlight(1), outbox.WithSealer(sealer), outbox.WithLease(stoppedTimeout, time.Minute))
 		ended := make(chan struct{})
 		deliveries.Go(func() {
 			defer close(ended)
@@ -183,16 +180,17 @@ type step struct {
 	transport *http.Transport
 }
 
-// at holds the first entry until the input ends. It does so in a system call, because a
-// goroutine that waits for a channel would go on after the timers of the process, which end
-// the context of the send.
-func (s *step) at(name string) {
+// at holds the first entry until the input ends, and then permits it. It does so in a system
+// call, because a goroutine that waits for a channel would go on after the timers of the
+// process, which end the context of the send.
+func (s *step) at(name string) error {
 	if name == s.name {
 		s.once.Do(func() {
 			close(s.reached)
 			_, _ = syscall.Read(syscall.Stdin, make([]byte, 1))
 		})
 	}
+	return nil
 }
 
 // client returns a client whose functions are steps.
@@ -201,25 +199,22 @@ func (s *step) client(t *testing.T, service string) *messaging.Client {
 	s.transport.DisableKeepAlives = true
 	s.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		s.at("dialer")
+		_ = s.at("dialer")
 		return conn, err
 	}
-	client, err := messaging.NewClient(service, "", messaging.WithHTTPClient(&http.Client{Transport: s}), messaging.WithRateLimiter(s),
+	client, err := messaging.NewClient(service, "", messaging.WithHTTPClient(&http.Client{Transport: s}),
+		messaging.WithRateLimiter(limiter(func(context.Context) error { return s.at("limiter") })),
 		messaging.WithKeySource(func(context.Context) (string, error) {
-			s.at("key source")
-			return "test-key-1", nil
+			return "test-key-1", s.at("key source")
 		}),
-		messaging.WithGuard(func(context.Context, *messaging.Prepared) error {
-			s.at("guard")
-			return nil
-		}),
+		messaging.WithGuard(func(context.Context, *messaging.Prepared) error { return s.at("guard") }),
 		messaging.WithHooks(messaging.Hooks{
 			CallStart: func(ctx context.Context, _ messaging.CallInfo) context.Context {
-				s.at("call hook")
+				_ = s.at("call hook")
 				return ctx
 			},
 			AttemptStart: func(ctx context.Context, _ messaging.AttemptInfo) context.Context {
-				s.at("attempt hook")
+				_ = s.at("attempt hook")
 				return ctx
 			},
 		}))
@@ -227,25 +222,8 @@ func (s *step) client(t *testing.T, service string) *messaging.Client {
 	return client
 }
 
-// Wait implements messaging.Limiter.
-func (s *step) Wait(context.Context) error {
-	s.at("limiter")
-	return nil
-}
-
 // RoundTrip implements http.RoundTripper.
 func (s *step) RoundTrip(r *http.Request) (*http.Response, error) {
-	s.at("transport")
+	_ = s.at("transport")
 	return s.transport.RoundTrip(r)
-}
-
-// Seal implements outbox.Sealer.
-func (s *step) Seal(ctx context.Context, entryKey string, body []byte) ([]byte, error) {
-	return reversed{}.Seal(ctx, entryKey, body)
-}
-
-// Open implements outbox.Sealer.
-func (s *step) Open(ctx context.Context, entryKey string, sealed []byte) ([]byte, error) {
-	s.at("sealer")
-	return reversed{}.Open(ctx, entryKey, sealed)
 }

@@ -4,7 +4,6 @@ package orms_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -15,17 +14,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging/messagingtest"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/sqlite"
 )
 
 func TestConnectionsOfMattnCanShareACache(t *testing.T) {
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(t.TempDir(), "shop.db")+"?cache=shared&_txlock=immediate&_journal_mode=WAL")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	db := open(t, "sqlite3", "file:"+filepath.Join(t.TempDir(), "shop.db")+"?cache=shared&_txlock=immediate&_journal_mode=WAL")
 	store, err := sqlite.New(t.Context(), db)
 	require.NoError(t, err)
-	o := newSendingOutbox(t, store)
+	o := newSendingOutbox(t, store, messagingtest.NewServer(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- o.Run(ctx) }()

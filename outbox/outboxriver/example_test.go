@@ -24,20 +24,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// shipped is a request to the service, which stands for your own.
-func shipped(service *messagingtest.Server) *messaging.Prepared {
-	event, err := service.Client().Events.Create(context.Background(), messaging.EventCreateParams{Name: "order shipped",
-		Description: "An order has shipped", Parameters: []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText}}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	p, err := messaging.EventTriggerParams{Definition: event, Email: "ada@example.com", Values: map[string]any{"order": "4711"}}.Prepare()
-	if err != nil {
-		log.Fatal(err)
-	}
-	return p
-}
-
 // migrate creates the tables of the outbox and of River, once, when you deploy.
 func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	if err := postgres.Migrate(ctx, pool); err != nil {
@@ -86,9 +72,14 @@ func Example() {
 	if err := jobs.Start(ctx); err != nil {
 		log.Fatal(err)
 	}
+	p, err := messaging.PushBroadcastParams{Subject: "Shipped", Message: "Order 4711 has shipped",
+		To: messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})}.Prepare()
+	if err != nil {
+		log.Fatal(err)
+	}
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		// … ship the order, in tx
-		_, err := outboxriver.EnqueueTx(ctx, jobs, o, tx, outbox.Item{Key: "order-4711-shipped", Prepared: shipped(service)})
+		_, err := outboxriver.EnqueueTx(ctx, jobs, o, tx, outbox.Item{Key: "order-4711-shipped", Prepared: p})
 		return err
 	})
 	if err != nil {

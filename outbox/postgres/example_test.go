@@ -20,14 +20,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// shipped is a request to the service, which stands for your own.
-func shipped(service *messagingtest.Server) *messaging.Prepared {
-	event, err := service.Client().Events.Create(context.Background(), messaging.EventCreateParams{Name: "order shipped",
-		Description: "An order has shipped", Parameters: []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText}}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	p, err := messaging.EventTriggerParams{Definition: event, Email: "ada@example.com", Values: map[string]any{"order": "4711"}}.Prepare()
+// shipped is a request to the service.
+func shipped() *messaging.Prepared {
+	p, err := messaging.PushBroadcastParams{Subject: "Shipped", Message: "Order 4711 has shipped",
+		To: messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})}.Prepare()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,7 +56,7 @@ func ExampleNew() {
 	}
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		// … ship the order, in tx
-		_, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: "order-4711-shipped", Prepared: shipped(service)})
+		_, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: "order-4711-shipped", Prepared: shipped()})
 		return err
 	})
 	if err != nil {
@@ -104,16 +100,13 @@ func ExampleNewSQL() {
 		log.Fatal(err)
 	}
 	// … ship the order, in tx
-	if _, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: "order-4712-shipped", Prepared: shipped(service)}); err != nil {
+	entry, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: "order-4712-shipped", Prepared: shipped()})
+	if err != nil {
 		log.Fatal(err)
 	}
 	if err := tx.Commit(); err != nil {
 		log.Fatal(err)
 	}
-	delivered, err := o.DeliverDue(ctx, 100) // or o.Run, in the background
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("accepted:", delivered.Accepted)
-	// Output: accepted: 1
+	fmt.Println(entry.Key, "is", entry.State) // until o.Run or o.DeliverDue sends it
+	// Output: order-4712-shipped is pending
 }

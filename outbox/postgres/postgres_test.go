@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -130,28 +129,6 @@ func TestOwnTransactionsAreDurable(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(ctx))
 	assert.Equal(t, "off", lastSetting(), "a transaction of the program keeps its setting")
-}
-
-func TestInsertsOfTheSameKeysInOppositeOrderSucceed(t *testing.T) {
-	_, store := migrated(t)
-	const n = 300
-	var forward []ledger.NewEntry
-	for i := range n {
-		forward = append(forward, entry(fmt.Sprint(i)))
-	}
-	backward := slices.Clone(forward)
-	slices.Reverse(backward)
-	var group sync.WaitGroup
-	for _, entries := range [][]ledger.NewEntry{forward, backward, forward, backward} {
-		group.Go(func() {
-			_, err := ledger.Open(store.Ledger()).Insert(t.Context(), entries)
-			assert.NoError(t, err)
-		})
-	}
-	group.Wait()
-	counts, err := ledger.Open(store.Ledger()).Counts(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, n, counts.ByState[ledger.Pending])
 }
 
 // triggers are entries that wait for no time.

@@ -16,20 +16,6 @@ import (
 	"github.com/messaging-go/messaging/outbox/sqlite"
 )
 
-// shipped is a request to the service, which stands for your own.
-func shipped(service *messagingtest.Server) *messaging.Prepared {
-	event, err := service.Client().Events.Create(context.Background(), messaging.EventCreateParams{Name: "order shipped",
-		Description: "An order has shipped", Parameters: []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText}}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	p, err := messaging.EventTriggerParams{Definition: event, Email: "ada@example.com", Values: map[string]any{"order": "4711"}}.Prepare()
-	if err != nil {
-		log.Fatal(err)
-	}
-	return p
-}
-
 // An entry is added in a transaction of the database of your program.
 func ExampleNew() {
 	ctx := context.Background()
@@ -57,12 +43,17 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	p, err := messaging.PushBroadcastParams{Subject: "Shipped", Message: "Order 4711 has shipped",
+		To: messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})}.Prepare()
+	if err != nil {
+		log.Fatal(err)
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	// … ship the order, in tx
-	if _, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: "order-4711-shipped", Prepared: shipped(service)}); err != nil {
+	if _, err := o.EnqueueTx(ctx, tx, outbox.Item{Key: "order-4711-shipped", Prepared: p}); err != nil {
 		log.Fatal(err)
 	}
 	if err := tx.Commit(); err != nil {

@@ -13,20 +13,6 @@ import (
 	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
-// shipped is a request to the service, which stands for your own.
-func shipped(service *messagingtest.Server) *messaging.Prepared {
-	event, err := service.Client().Events.Create(context.Background(), messaging.EventCreateParams{Name: "order shipped",
-		Description: "An order has shipped", Parameters: []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText}}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	p, err := messaging.EventTriggerParams{Definition: event, Email: "ada@example.com", Values: map[string]any{"order": "4711"}}.Prepare()
-	if err != nil {
-		log.Fatal(err)
-	}
-	return p
-}
-
 // The outbox is in a separate file, so Enqueue adds an entry in its own transaction.
 func ExampleOpen() {
 	ctx := context.Background()
@@ -49,7 +35,12 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := o.Enqueue(ctx, outbox.Item{Key: "order-4711-shipped", Prepared: shipped(service)}); err != nil {
+	p, err := messaging.PushBroadcastParams{Subject: "Shipped", Message: "Order 4711 has shipped",
+		To: messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})}.Prepare()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := o.Enqueue(ctx, outbox.Item{Key: "order-4711-shipped", Prepared: p}); err != nil {
 		log.Fatal(err)
 	}
 	delivered, err := o.DeliverDue(ctx, 100) // or o.Run, in the background

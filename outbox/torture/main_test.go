@@ -9,12 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messaging-go/messaging/outbox/internal/pgtest"
+	"github.com/messaging-go/messaging/outbox/torture/internal/pgserver"
+	"github.com/messaging-go/messaging/outbox/torture/internal/process"
 	"github.com/messaging-go/messaging/outbox/torture/internal/report"
 )
 
 // TestMain lets the test binary be its own child processes.
 func TestMain(m *testing.M) {
 	children[senderName] = runSender
+	children["server"] = runServer
 	if len(os.Args) > 1 && children[os.Args[1]] != nil {
 		if err := command(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -29,17 +33,34 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// runServer is the main function of a process that starts a Postgres.
+func runServer(ctx context.Context, _ string) error {
+	server, err := pgserver.Start(ctx)
+	if err != nil {
+		return err
+	}
+	process.Ready()
+	process.Print(server.URL)
+	<-ctx.Done()
+	return nil // without Close, as after a crash
+}
+
+func TestAServerEndsWithTheProcessThatStartedIt(t *testing.T) {
+	p, err := process.Start("server", nil)
+	if err != nil {
+		t.Skip(err)
+	}
+	var url string
+	must(t, p.Read(&url))
+	must(t, pgserver.Execute(t.Context(), url, "SELECT 1"))
+	p.Kill()
+	until(t, func() bool { return pgserver.Execute(t.Context(), url, "SELECT 1") != nil })
+}
+
 // The faults that wait for leases, and those that start servers, run in the nightly checks.
 func TestAQuickPartFindsNothingAndFillsItsColumns(t *testing.T) {
-	server := os.Getenv("MESSAGING_TEST_POSTGRES")
-	if server == "" && os.Getenv("CI") != "" {
-		t.Fatal("MESSAGING_TEST_POSTGRES is not set")
-	}
-	if server == "" {
-		t.Skip("MESSAGING_TEST_POSTGRES is not set")
-	}
 	var rows []report.Row
-	for _, p := range parts(true, server, t.TempDir()) {
+	for _, p := range parts(true, pgtest.URL(t), t.TempDir()) {
 		if strings.HasPrefix(p.Name, "SIGTERM") {
 			found, err := do(t.Context(), p)
 			must(t, err)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -30,6 +31,8 @@ type Server struct {
 	dir, bin string
 	port     int
 	as       *syscall.Credential // nil if this user may run a server
+	watcher  *exec.Cmd
+	input    io.Closer // of the watcher
 }
 
 // Start starts a server with the settings of Postgres.
@@ -87,8 +90,19 @@ func (s *Server) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 // Close stops the server and removes its data.
 func (s *Server) Close() {
 	_ = s.signal(syscall.SIGCONT)
-	_ = s.command("pg_ctl", "-D", s.data(), "-m", "immediate", "stop").Run()
-	_ = os.RemoveAll(s.dir)
+	_ = s.input.Close()
+	_ = s.watcher.Wait()
+}
+
+// watch starts a process that stops the server and removes its data when the input of the process
+// ends: at Close, or when this process has ended, even if it was killed.
+func (s *Server) watch() (err error) {
+	s.watcher = s.command("/bin/sh", "-c", `cat; "$0" -D data -m immediate stop; rm -rf "$PWD"`, filepath.Join(s.bin, "pg_ctl"))
+	s.watcher.SysProcAttr.Setsid = true // Ctrl-C is for this process
+	if s.input, err = s.watcher.StdinPipe(); err != nil {
+		return err
+	}
+	return s.watcher.Start()
 }
 
 // Fail kills the first process of the server, as the kernel does when memory runs out,
@@ -122,10 +136,14 @@ func newFolder(port int) (s *Server, err error) {
 	if s.as, err = owner(s.dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
+	if err := s.watch(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
+	}
 	if port == 0 {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return nil, errors.Join(err, os.RemoveAll(s.dir))
+			s.Close()
+			return nil, err
 		}
 		s.port = listener.Addr().(*net.TCPAddr).Port
 		_ = listener.Close()
@@ -167,8 +185,8 @@ func owner(folder string) (*syscall.Credential, error) {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-func (s *Server) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as}
 	cmd.Dir = s.dir
 	return cmd
@@ -176,7 +194,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 
 // do runs a program of Postgres to its end.
 func (s *Server) do(name string, args ...string) error {
-	if out, err := s.command(name, args...).CombinedOutput(); err != nil {
+	if out, err := s.command(filepath.Join(s.bin, name), args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(out))
 	}
 	return nil

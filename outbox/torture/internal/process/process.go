@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -41,6 +42,9 @@ func Start(name string, task any) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := p.cmd.StdinPipe(); err != nil { // it ends with this process
+		return nil, err
+	}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -52,8 +56,15 @@ func Start(name string, task any) (*Process, error) {
 	return p, nil
 }
 
-// Ready tells the parent that this process has started.
-func Ready() { Print(nil) }
+// Ready tells the parent that this process has started. From then on, it ends with the parent, even if
+// the parent is killed.
+func Ready() {
+	Print(nil)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1)
+	}()
+}
 
 // Print passes a value to the parent.
 func Print(value any) { _ = json.NewEncoder(os.Stdout).Encode(value) }
