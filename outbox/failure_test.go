@@ -25,9 +25,8 @@ func TestAClaimThatIsCommittedAfterItsErrorIsUndoneAndNotSent(t *testing.T) {
 	enqueue(t, o, keys...)
 	w.set(faults{lateClaim: 100 * time.Millisecond})
 	stop := run(t, o)
-	eventually(t, func() bool {
-		return slices.ContainsFunc(listAll(t, o), func(e outbox.Entry) bool { return e.Attempts > 0 })
-	})
+	committed := func(e outbox.Entry) bool { return e.Attempts > 0 }
+	eventually(t, func() bool { return slices.ContainsFunc(listAll(t, o), committed) })
 	assert.Zero(t, service.requests(), "nothing is sent without a claim that is certain")
 	w.set(faults{})
 	eventuallyAccepted(t, o, 6)
@@ -188,9 +187,8 @@ func TestAReaderDoesNotStopACommitInAnotherJournalMode(t *testing.T) {
 
 func TestAFileThatWasRemovedIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "outbox.db")
+	own, logs := openDB(t, "sqlite", path), new(logs)
 	store := openStore(t, path)
-	own := openDB(t, "sqlite", path)
-	logs := new(logs)
 	o := newBox(t, store, newService().client(t), outbox.Fast(), outbox.WithLogger(logs.logger()))
 	enqueue(t, o, "before")
 	tx, err := own.BeginTx(t.Context(), nil)
