@@ -28,4 +28,11 @@ func (f Filter) Equal(other Filter) bool {
 func (f Filter) MarshalJSON() ([]byte, error) { return json.Marshal(f.values) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (f *Filter) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &f.values) }
+func (f *Filter) UnmarshalJSON(data []byte) error {
+	var values []string // apart from those of f, which its copies share
+	if err := json.Unmarshal(data, &values); err != nil {
+		return err
+	}
+	f.values = values
+	return nil
+}

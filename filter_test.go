@@ -57,3 +57,13 @@ func TestAFilterIsAnArrayOrNullInJSON(t *testing.T) {
 	var read messaging.Filter
 	require.Error(t, json.Unmarshal([]byte(`"1"`), &read))
 }
+
+func TestAFilterThatIsReadChangesNoCopyOfIt(t *testing.T) {
+	filter := messaging.Only("1", "2")
+	read := filter
+	require.NoError(t, json.Unmarshal([]byte(`["3"]`), &read))
+	assert.Equal(t, []string{"3"}, read.Values())
+	assert.Error(t, json.Unmarshal([]byte(`["4", 5]`), &read))
+	assert.Equal(t, []string{"3"}, read.Values())
+	assert.Equal(t, []string{"1", "2"}, filter.Values())
+}

@@ -43,8 +43,9 @@ func (t timing) classify(entry *ledger.Claimed, err error) outcome {
 	var api *messaging.APIError
 	var transport *messaging.TransportError
 	var guard *messaging.GuardError
+	isGuards := errors.As(err, &guard) // and what it wraps is not of this send
 	status := 0
-	if errors.As(err, &api) {
+	if !isGuards && errors.As(err, &api) {
 		status, o.breaker.RetryAfter = api.StatusCode, api.RetryAfter
 		o.breaker.Reason = strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 	} else if err != nil {
@@ -69,7 +70,7 @@ func (t timing) classify(entry *ledger.Claimed, err error) outcome {
 		o.state, o.breaker.Kind = ledger.Rejected, breaker.Nothing
 	case ofRequest:
 		o.state, o.breaker.Kind = ledger.Rejected, breaker.Works
-	case errors.As(err, &guard): // the deadline ended while the guard was running
+	case isGuards: // which could not decide now, or ran when the deadline ended
 		o.state, o.breaker.Kind, o.wait = ledger.Pending, breaker.Nothing, t.growingWait(entry.Attempts)
 	default:
 		o.state, o.breaker.Kind, o.wait = ledger.Pending, breaker.Failed, t.growingWait(entry.Attempts)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -43,13 +44,22 @@ func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 			return accept
 		})
 		client := service.client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
-			if keyOf(p) == "guarded" {
+			_, again := first.LoadOrStore("guard of "+keyOf(p), true)
+			switch {
+			case keyOf(p) == "guarded after a 429":
+				return fmt.Errorf("cannot look it up: %w", &messaging.APIError{StatusCode: http.StatusTooManyRequests, RetryAfter: time.Hour})
+			case keyOf(p) == "guarded too late":
+				return fmt.Errorf("cannot look it up: %w", messaging.ErrNotAfter)
+			case keyOf(p) == "guarded":
 				return errors.New("not in this environment")
+			case keyOf(p) == "guard is down at first" && !again:
+				return &messaging.GuardError{Err: errors.New("its database is down"), Step: messaging.NextRetry}
 			}
 			return nil
 		}))
 		o := db.new(t, client, outbox.Fast())
-		enqueue(t, o, "accepted", "rejected", "lost", "failed", "no connection at first", "guarded")
+		enqueue(t, o, "accepted", "rejected", "lost", "failed", "no connection at first", "guarded",
+			"guard is down at first", "guarded after a 429", "guarded too late")
 		run(t, o)
 		eventually(t, func() bool {
 			counts := countsOf(t, o)
@@ -68,6 +78,9 @@ func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 			{"lost", outbox.Unclear, messaging.DeliveryUnknown, 1, "may have been", 1},
 			{"failed", outbox.Unclear, messaging.DeliveryUnknown, 1, "503", 0},
 			{"no connection at first", outbox.Accepted, messaging.DeliveryAccepted, 2, "", 1},
+			{"guarded after a 429", outbox.Rejected, messaging.DeliveryNotSent, 1, "cannot look it up", 0},
+			{"guarded too late", outbox.Rejected, messaging.DeliveryNotSent, 1, "cannot look it up", 0},
+			{"guard is down at first", outbox.Accepted, messaging.DeliveryAccepted, 2, "", 1},
 			{"guarded", outbox.Rejected, messaging.DeliveryNotSent, 1, "not in this environment", 0},
 		} {
 			entry := entryOf(t, o, want.key)

@@ -67,8 +67,8 @@ var steps = [][]string{{
 	`CREATE INDEX outbox_entry_dismissed ON {entry} (settled_at) WHERE state = 5`,
 }}
 
-// compatible is the oldest version whose programs can use the tables of these steps. Programs that
-// came before a step ran go on with it, unless it raises this.
+// compatible is the oldest version whose programs can open the tables after these steps. A program
+// that has opened them before goes on, so a step that it must not survive renames the tables.
 const compatible = 1
 
 // Migrate creates the tables outbox_entry, outbox_meta and outbox_pause if they are

@@ -58,8 +58,8 @@ CREATE INDEX outbox_entry_unclear ON outbox_entry (id) WHERE state = 4;
 CREATE INDEX outbox_entry_dismissed ON outbox_entry (settled_at) WHERE state = 5;
 `}
 
-// compatible is the oldest version whose programs can use the tables of these steps. Programs that
-// came before a step ran go on with it, unless it raises this.
+// compatible is the oldest version whose programs can open the tables after these steps. A program
+// that has opened them before goes on, so a step that it must not survive renames the tables.
 const compatible = 1
 
 // migrate takes the steps that are missing, and loads the key of the database. Current tables

@@ -251,12 +251,13 @@ func (r *Record) read() (list []Send, err error) {
 	number := 0
 	for text := range bytes.Lines(content) {
 		number++
+		var later struct{ Version int }
+		if json.Unmarshal(text, &later) == nil && later.Version > form {
+			return nil, fmt.Errorf("%s: line %d was written by a newer messaging; use that one", r.path, number)
+		}
 		var send Send
 		if err := json.Unmarshal(text, &send); err != nil || send.ID == "" || send.Operation == "" {
 			return nil, fmt.Errorf("%s: line %d is broken; look at it, and move the file away", r.path, number)
-		}
-		if send.Version > form {
-			return nil, fmt.Errorf("%s: line %d was written by a newer messaging; use that one", r.path, number)
 		}
 		if i, known := positions[send.ID]; known {
 			list[i] = send

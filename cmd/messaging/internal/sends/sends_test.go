@@ -175,7 +175,7 @@ func TestOnlyALastLineWithoutAnEndIsCutOff(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, list, 2)
 
-	newer := strings.Replace(string(content), `"version":1`, `"version":2`, 1)
+	newer := strings.Replace(string(content), `"version":1`, `"version":2,"due":[]`, 1)
 	for broken, want := range map[string]string{"{\"id\":\"torn\n": "is broken", "null\n": "is broken", "{}\n": "is broken", "\n": "is broken",
 		"\x00\x00\n": "is broken", newer: "was written by a newer messaging; use that one"} {
 		write(broken + string(content))

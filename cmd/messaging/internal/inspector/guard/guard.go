@@ -18,7 +18,7 @@ import (
 // Service returns middleware for the service: it refuses what other sites make a browser
 // send, and what a browser asks for in a tab. Neither has a key, but it would take faults and
 // fill the history. On a loopback address, it checks the host too. On another one, programs
-// reach it by names that are not known here, and the key guards it.
+// reach it by names that are not known here, and the key guards what is sent.
 func Service(address net.Addr, names []string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		served := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
