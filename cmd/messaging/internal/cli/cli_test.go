@@ -74,6 +74,7 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("SERVICE_URL", sandbox.variables["MESSAGING_BASE_URL"])
 			env.Setenv("SERVICE_KEY", sandbox.variables["MESSAGING_API_KEY"])
+			env.Setenv("TESTDATA", filepath.Dir(folder))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("API_PORT", sandbox.variables["MESSAGING_BASE_URL"][len("http://127.0.0.1:"):])
@@ -81,7 +82,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "refused": refused, "send": sendRequest, "terminal": onTerminal, "confirmed": confirmed,
+			"exits": exits, "refused": refused, "prints": prints, "says": says, "send": sendRequest, "terminal": onTerminal, "confirmed": confirmed,
 		},
 	})
 }
