@@ -82,7 +82,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "refused": refused, "prints": prints, "says": says, "send": sendRequest, "terminal": onTerminal, "confirmed": confirmed,
+			"exits": exits, "refused": refused, "prints": prints, "says": says, "send": sendRequest, "terminal": onTerminal, "shows": shows, "confirmed": confirmed,
 		},
 	})
 }

@@ -68,7 +68,8 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.IntVar(&flags.MaxRecords, "max-records", 100_000, "how many records of each kind requests can create, their only limit; 0 means none")
 	f.StringVar(&flags.Key, "key", "", "API `key` of the service, at least 16 characters; by default each start generates a new one")
 	f.StringVar(&flags.StartID, "start-id", "", "`name` of this start; an outbox filled for an earlier start with this name can be sent to it")
-	f.StringVar((*string)(&flags.Identifier), "identifier", "", "`field` that identifies a customer: email or customer_id; by default either does")
+	f.StringVar((*string)(&flags.Identifier), "identifier", "",
+		"`field` that identifies a customer: email or customer_id; by default either does")
 	f.StringVar(&flags.listen, "listen", "",
 		"`address` to listen on in place of the loopback address, such as 0.0.0.0, for containers; needs a token")
 	f.StringVar(&flags.tokenFile, "token-file", "",

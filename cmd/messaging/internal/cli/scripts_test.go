@@ -89,6 +89,12 @@ func sendRequest(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// shows is like terminal, and the terminal has to show a text: shows REGEXP CODE TEXT ARGS….
+func shows(ts *testscript.TestScript, neg bool, args []string) {
+	onTerminal(ts, neg, args[1:])
+	matches(ts, args[0], ts.ReadFile("terminal"))
+}
+
 // onTerminal runs the program on a terminal, types TEXT when it asks, and writes what the
 // terminal shows to the file "terminal": terminal CODE TEXT ARGS…. If MEANWHILE is set, a
 // shell runs that before the answer.
