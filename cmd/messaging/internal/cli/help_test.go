@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,7 +41,7 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 func TestExamplesRun(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	require.NoError(t, os.CopyFS(o.folder, os.DirFS("testdata/examples")))
+	o.write("orders.csv", "email,order,shipped_at\nada@example.com,A-1001,2026-11-20T10:00:00Z\n")
 	_, code := o.shell(`orders="-p sandbox outbox import -q --ledger orders.db --from orders.csv --key-column order"
 		messaging $orders --event "order shipped" --confirm "$(messaging $orders --event "order shipped" --dry-run)"`)
 	require.Equal(t, 0, code)
