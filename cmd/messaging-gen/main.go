@@ -241,13 +241,14 @@ func pull(ctx context.Context, to string, onlyListed bool) ([]file, error) {
 	if err != nil {
 		return nil, codeError{invalid, err}
 	}
-	wanted := func(name string) bool { return !slices.Contains(config.Ignore, name) }
+	var listed definitions.List
 	if onlyListed {
-		listed, err := definitions.Read(to)
-		if err != nil {
+		if listed, err = definitions.Read(to); err != nil {
 			return nil, codeError{invalid, err}
 		}
-		wanted = func(name string) bool { return listed.Has(name) && !slices.Contains(config.Ignore, name) }
+	}
+	wanted := func(name string) bool {
+		return (!onlyListed || listed.Has(name)) && !slices.Contains(config.Ignore, name)
 	}
 	baseURL, apiKey := os.Getenv("MESSAGING_BASE_URL"), os.Getenv("MESSAGING_API_KEY")
 	if baseURL == "" || apiKey == "" {

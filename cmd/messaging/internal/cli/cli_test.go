@@ -81,7 +81,8 @@ func TestScripts(t *testing.T) {
 			return os.CopyFS(env.WorkDir, os.DirFS(filepath.Join(folder, "..", "files")))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "refused": refused, "prints": prints, "says": says, "send": sendRequest, "terminal": onTerminal, "shows": shows, "confirmed": confirmed,
+			"exits": exits, "refused": refused, "prints": prints, "says": says, "confirmed": confirmed, "send": sendRequest,
+			"terminal": onTerminal, "shows": shows,
 		},
 	})
 }
