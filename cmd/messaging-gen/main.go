@@ -241,14 +241,13 @@ func pull(ctx context.Context, to string, onlyListed bool) ([]file, error) {
 	if err != nil {
 		return nil, codeError{invalid, err}
 	}
-	var listed definitions.List
+	wanted := func(name string) bool { return !slices.Contains(config.Ignore, name) }
 	if onlyListed {
-		if listed, err = definitions.Read(to); err != nil {
+		listed, err := definitions.Read(to)
+		if err != nil {
 			return nil, codeError{invalid, err}
 		}
-	}
-	wanted := func(name string) bool {
-		return (!onlyListed || listed.Has(name)) && !slices.Contains(config.Ignore, name)
+		wanted = func(name string) bool { return listed.Has(name) && !slices.Contains(config.Ignore, name) }
 	}
 	baseURL, apiKey := os.Getenv("MESSAGING_BASE_URL"), os.Getenv("MESSAGING_API_KEY")
 	if baseURL == "" || apiKey == "" {
