@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,40 +13,14 @@ const unsorted = `{"events": [
 		"name": "B", "description": "<b> & \u0000` + "\u0085\u202e\u2028\ufeff\U000e0041" + `ü注"},
 	{"name": "A", "parameters": []}]}`
 
-const canonical = `{
-  "events": [
-    {
-      "name": "A",
-      "description": "",
-      "parameters": []
-    },
-    {
-      "name": "B",
-      "description": "<b> & \u0000\u0085\u202e\u2028\ufeff\udb40\udc41ü注",
-      "parameters": [
-        {
-          "name": "a",
-          "type": "numeric",
-          "required": false
-        },
-        {
-          "name": "b",
-          "type": "text",
-          "required": true
-        }
-      ]
-    }
-  ]
-}
-`
-
 func TestListIsSortedAndHasOneFormThatHidesNoCharacter(t *testing.T) {
-	list, err := Parse("events.json", []byte(unsorted))
+	canonical, err := os.ReadFile("testdata/events.json")
 	require.NoError(t, err)
-	assert.Equal(t, canonical, list.JSON())
-	again, err := Parse("events.json", []byte(list.JSON()))
-	require.NoError(t, err)
-	assert.Equal(t, canonical, again.JSON())
+	for _, text := range []string{unsorted, string(canonical)} {
+		list, err := Parse("events.json", []byte(text))
+		require.NoError(t, err)
+		assert.Equal(t, string(canonical), list.JSON())
+	}
 	assert.Equal(t, "{\n  \"events\": []\n}\n", List{}.JSON())
 }
 

@@ -51,7 +51,7 @@ func startSandbox(ctx context.Context, args ...string) (*runningSandbox, error) 
 	return s, nil
 }
 
-// TestScripts runs the scripts in testdata, each with its own sandbox. The command
+// TestScripts runs the scripts in testdata, each with its own sandbox and the files that they share. The command
 // "exits CODE" runs the program and checks its exit code, and "refused CODE REGEXP" its error
 // too; see scripts_test.go for the others.
 func TestScripts(t *testing.T) {
@@ -78,10 +78,11 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("API_PORT", sandbox.variables["MESSAGING_BASE_URL"][len("http://127.0.0.1:"):])
 			env.Setenv("UI_PORT", sandbox.variables["MESSAGING_SANDBOX_URL"][len("http://127.0.0.1:"):])
-			return nil
+			return os.CopyFS(env.WorkDir, os.DirFS(filepath.Join(folder, "..", "files")))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "refused": refused, "send": sendRequest, "terminal": onTerminal, "confirmed": confirmed,
+			"exits": exits, "refused": refused, "prints": prints, "says": says, "confirmed": confirmed, "send": sendRequest,
+			"terminal": onTerminal, "shows": shows,
 		},
 	})
 }

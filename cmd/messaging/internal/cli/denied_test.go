@@ -23,7 +23,6 @@ func keyed(t *testing.T) *operator {
 	o.write("config/messaging/config.toml", fmt.Sprintf("[profiles.live]\nbase_url = %q\nkey_command = [\"sh\", \"-c\", \"%s\"]\n",
 		o.service.URL(), "touch asked; cat key"))
 	o.write("key", o.service.APIKey())
-	o.write("orders.csv", "email,order\nada@example.com,A-1\ngrace@example.com,A-2\n")
 	o.profiled(0, `import="messaging -p live outbox import --ledger o.db --from orders.csv --key-column order --event"
 		$import "order shipped" --confirm "$($import "order shipped" --dry-run)"`)
 	return o

@@ -68,6 +68,7 @@ func runExport[T any](c call, records export.Records[T], options export.Options)
 	}
 	options.Service = service.Identity()
 	progress := c.printer.NewProgress(0)
+	defer saveMemory(40)()
 	done, err := export.Run(c.ctx, service.Client, records, options, func(p export.Progress) {
 		progress.Set(p.Rows-p.Resumed, "")
 	})

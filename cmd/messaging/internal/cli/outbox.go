@@ -95,6 +95,17 @@ func (b *box) get(ctx context.Context, key string) (outbox.Entry, error) {
 	return found, err
 }
 
+// countOf counts the entries that a filter selects.
+func countOf(ctx context.Context, o *outbox.Outbox[outbox.SQLTx], filter outbox.Filter) (n int, err error) {
+	for _, err := range o.List(ctx, filter) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
 // open opens an outbox that exists, for a command that calls no service.
 func (l *ledgerFlag) open(ctx context.Context) (*box, error) {
 	address, err := ledger.Find(l.path)

@@ -322,18 +322,12 @@ func (p *pause) resume(ctx context.Context, b *box, _ []string) error {
 }
 
 // pending counts the pending entries of the operation.
-func (p *pause) pending(ctx context.Context, b *box) (n int, err error) {
+func (p *pause) pending(ctx context.Context, b *box) (int, error) {
 	if p.operation == "" {
 		counts, err := b.Counts(ctx)
 		return counts.Pending, err
 	}
-	for _, err := range b.List(ctx, outbox.Filter{State: outbox.Pending, Operation: p.operation}) {
-		if err != nil {
-			return 0, err
-		}
-		n++
-	}
-	return n, nil
+	return countOf(ctx, b.Outbox, outbox.Filter{State: outbox.Pending, Operation: p.operation})
 }
 
 func newOutboxQuarantine(l *ledgerFlag) *cobra.Command {

@@ -77,15 +77,9 @@ func (d *denials) refused(ctx context.Context, o *outbox.Outbox[outbox.SQLTx]) e
 	if err != nil || counts.Sending > 0 || counts.Pending == 0 || forbidden < counts.Pending {
 		return err
 	}
-	denied := 0
-	for _, err := range o.List(ctx, outbox.Filter{State: outbox.Pending, ErrorContains: deniedErrors[1]}) {
-		if err != nil {
-			return err
-		}
-		denied++
-	}
-	if denied < counts.Pending {
-		return nil
+	denied, err := countOf(ctx, o, outbox.Filter{State: outbox.Pending, ErrorContains: deniedErrors[1]})
+	if err != nil || denied < counts.Pending {
+		return err
 	}
 	return exit.With(exit.Denied, "the service denies what the key may not do: %s for each of %s", deniedErrors[1],
 		words.Count(denied, "pending entry"))

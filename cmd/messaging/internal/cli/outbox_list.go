@@ -127,13 +127,11 @@ func newOutboxStatus(l *ledgerFlag) *cobra.Command {
 	}.command(l.settings)
 }
 
-// entry is an entry as it is printed.
-type entry struct {
+// shownEntry is an entry with what its request says.
+type shownEntry struct {
 	outbox.Entry
-
-	// Those of its request, which show alone reads.
-	Emails      []string        `json:"emails,omitzero"`
-	CustomerIDs []string        `json:"customer_ids,omitzero"`
+	Emails      []string        `json:"emails"`
+	CustomerIDs []string        `json:"customer_ids"`
 	Body        json.RawMessage `json:"body,omitempty"`
 }
 
@@ -146,21 +144,13 @@ func newOutboxList(l *ledgerFlag) *cobra.Command {
 		example: `  messaging outbox list --ledger orders.db --state unclear
   messaging outbox list --ledger orders.db --state rejected --error-contains 422 --json=key,error`,
 		flags: flags.add,
-		table: output.Table{Sample: entry{Entry: sampleEntry},
+		table: output.Table{Sample: sampleEntry,
 			Columns: []string{"id", "key", "state", "error"}}, // what says what to do next; JSON and show have the others
 		rows: l.inBox(func(c call, b *box, write func(any) error) error {
 			if err := flags.check(); err != nil {
 				return err
 			}
-			for e, err := range b.List(c.ctx, flags.filter) {
-				if err == nil {
-					err = write(entry{Entry: e})
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
+			return each(b.List(c.ctx, flags.filter), write)
 		}),
 	}.command(l.settings))
 }
@@ -173,7 +163,7 @@ or dismissed.`,
 		example: `  messaging outbox show --ledger orders.db A-1001
   messaging outbox show --ledger orders.db A-1001 --json | jq .body`,
 		args: cobra.ExactArgs(1), one: true,
-		table: output.Table{Sample: entry{sampleEntry, []string{}, []string{}, json.RawMessage("{}")}},
+		table: output.Table{Sample: shownEntry{Entry: sampleEntry, Body: json.RawMessage("{}")}},
 		rows:  l.inBox(showEntry),
 	}.command(l.settings)
 }
@@ -183,7 +173,7 @@ func showEntry(c call, b *box, write func(any) error) error {
 	if err != nil {
 		return err
 	}
-	shown := entry{Entry: found, Emails: []string{}, CustomerIDs: []string{}} // not null
+	shown := shownEntry{Entry: found, Emails: []string{}, CustomerIDs: []string{}} // not null
 	if found.State == outbox.Accepted || found.State == outbox.Dismissed {
 		c.printer.Note("the request of an entry that is %s is erased, so its recipients and its body cannot be shown", found.State)
 		return write(shown)

@@ -57,7 +57,7 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-// operatorOf is an operator of a service with an event, and with the time that a trigger takes.
+// operatorOf is an operator with orders, and of a service with an event, and with the time that a trigger takes.
 func operatorOf(t *testing.T, takes time.Duration) *operator {
 	t.Helper()
 	service := messagingtest.NewServer(t)
@@ -66,7 +66,9 @@ func operatorOf(t *testing.T, takes time.Duration) *operator {
 	if takes > 0 {
 		service.Fail("trigger event", math.MaxInt, messagingtest.Slow(takes))
 	}
-	return &operator{t: t, folder: t.TempDir(), service: service}
+	o := &operator{t: t, folder: t.TempDir(), service: service}
+	o.write("orders.csv", "email,order\nada@example.com,A-1\ngrace@example.com,A-2\n")
+	return o
 }
 
 func TestAKilledImportAndAKilledRunGoOnAndTriggerNoRowTwice(t *testing.T) {
@@ -168,7 +170,6 @@ func postgresSchema(t *testing.T) string {
 func TestOutboxInPostgresIsFilledAndSentOnce(t *testing.T) {
 	t.Setenv(ledger.Variable, postgresSchema(t))
 	o := operatorOf(t, time.Millisecond)
-	o.write("orders.csv", "email,order\nada@example.com,A-1\ngrace@example.com,A-2\n")
 	assert.Contains(t, o.ends(2, "outbox", "status"), "there is no outbox in the database of "+ledger.Variable)
 	for range 2 {
 		o.confirmed("outbox", "import", "--from", "orders.csv", "--event", "order shipped", "--key-column", "order")

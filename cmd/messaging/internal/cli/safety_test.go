@@ -39,7 +39,7 @@ func newOperator(t *testing.T) *operator {
 	require.NoError(t, err)
 	t.Cleanup(func() { <-sandbox.ended })
 	o := &operator{t: t, sandbox: sandbox, folder: t.TempDir()}
-	o.write("two.csv", "email\nada@example.com\ngrace@example.com\n")
+	require.NoError(t, os.CopyFS(o.folder, os.DirFS("testdata/files")))
 	return o
 }
 

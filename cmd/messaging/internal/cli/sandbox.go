@@ -34,11 +34,9 @@ import (
 
 // sandboxFlags are the flags of the sandbox command.
 type sandboxFlags struct {
+	sandbox.Config
 	apiPort, uiPort   uint16
-	keep, maxRecords  int
-	keepBytes, seed   string
-	key, identifier   string
-	startID           string
+	keepBytes         string
 	listen, tokenFile string
 	allowHosts        []string
 	log               bool
@@ -64,13 +62,14 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f := cmd.Flags()
 	f.Uint16Var(&flags.apiPort, "api-port", 8077, "port of the service; 0 picks a free one")
 	f.Uint16Var(&flags.uiPort, "ui-port", 8078, "port of the inspector; 0 picks a free one")
-	f.StringVar(&flags.seed, "seed", "", "JSON `file` of "+records.Names("and")+`, "-" for stdin, or "demo"`)
-	f.IntVar(&flags.keep, "keep", 10_000, "how many requests to keep")
+	f.StringVar(&flags.SeedName, "seed", "", "JSON `file` of "+records.Names("and")+`, "-" for stdin, or "demo"`)
+	f.IntVar(&flags.Keep, "keep", 10_000, "how many requests to keep")
 	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "approximate memory limit for requests")
-	f.IntVar(&flags.maxRecords, "max-records", 100_000, "how many records of each kind requests can create, their only limit; 0 means none")
-	f.StringVar(&flags.key, "key", "", "API `key` of the service, at least 16 characters; by default each start generates a new one")
-	f.StringVar(&flags.startID, "start-id", "", "`name` of this start; an outbox filled for an earlier start with this name can be sent to it")
-	f.StringVar(&flags.identifier, "identifier", "", "`field` that identifies a customer: email or customer_id; by default either does")
+	f.IntVar(&flags.MaxRecords, "max-records", 100_000, "how many records of each kind requests can create, their only limit; 0 means none")
+	f.StringVar(&flags.Key, "key", "", "API `key` of the service, at least 16 characters; by default each start generates a new one")
+	f.StringVar(&flags.StartID, "start-id", "", "`name` of this start; an outbox filled for an earlier start with this name can be sent to it")
+	f.StringVar((*string)(&flags.Identifier), "identifier", "",
+		"`field` that identifies a customer: email or customer_id; by default either does")
 	f.StringVar(&flags.listen, "listen", "",
 		"`address` to listen on in place of the loopback address, such as 0.0.0.0, for containers; needs a token")
 	f.StringVar(&flags.tokenFile, "token-file", "",
@@ -95,11 +94,11 @@ func (s *settings) runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	if err != nil {
 		return err
 	}
-	seed, err := readSeed(cmd, flags.seed)
-	if err != nil {
+	if flags.Seed, err = readSeed(cmd, flags.SeedName); err != nil {
 		return err
 	}
-	limitMemory(int64(keepBytes))
+	flags.KeepBytes, flags.Key = int64(keepBytes), cmp.Or(flags.Key, newKey())
+	limitMemory(flags.KeepBytes)
 	api, err := flags.listenOn("--api-port", flags.apiPort)
 	if err != nil {
 		return err
@@ -108,18 +107,16 @@ func (s *settings) runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	if err != nil {
 		return errors.Join(err, api.Close())
 	}
-	config := sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), flags.allowHosts),
-		Keep: flags.keep, KeepBytes: int64(keepBytes), MaxRecords: flags.maxRecords, Key: cmp.Or(flags.key, newKey()),
-		Identifier: fake.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed, StartID: flags.startID}
+	flags.Listener, flags.Wrap = api, guard.Service(api.Addr(), flags.allowHosts)
 	if flags.log {
-		config.Log = s.log
+		flags.Log = s.log
 	}
-	box, err := sandbox.Start(config)
+	box, err := sandbox.Start(flags.Config)
 	if err != nil {
 		return exit.With(exit.Unexpected, "%w", err)
 	}
 	defer box.Close()
-	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr(), AllowHosts: flags.allowHosts, Token: token})
+	server := inspector.Server(ctx, box, guard.Config{Address: ui.Addr(), AllowHosts: flags.allowHosts, Token: token})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ui) }()
 	defer shutDown(server)
@@ -169,17 +166,17 @@ var isStartID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (flags sandboxFlags) check() error {
 	switch {
-	case flags.keep < 1:
+	case flags.Keep < 1:
 		return exit.With(exit.Usage, "--keep must be at least 1")
-	case flags.maxRecords < 0:
+	case flags.MaxRecords < 0:
 		return exit.With(exit.Usage, "--max-records must not be negative")
-	case flags.key != "" && !isSecret(flags.key, minKey):
+	case flags.Key != "" && !isSecret(flags.Key, minKey):
 		return exit.With(exit.Usage, "--key must have at least %d printable ASCII characters, without white space", minKey)
-	case flags.startID != "" && !isStartID.MatchString(flags.startID):
+	case flags.StartID != "" && !isStartID.MatchString(flags.StartID):
 		return exit.With(exit.Usage, "--start-id must have 1 to 64 letters, digits, hyphens and underscores")
 	case slices.ContainsFunc(flags.allowHosts, func(name string) bool { return strings.ContainsAny(name, ":/[") && net.ParseIP(name) == nil }):
 		return exit.With(exit.Usage, "--allow-host must be a name such as sandbox, or an IP address, without a port")
-	case flags.identifier != "" && flags.identifier != string(fake.Email) && flags.identifier != string(fake.CustomerID):
+	case !slices.Contains([]fake.Identifier{"", fake.Email, fake.CustomerID}, flags.Identifier):
 		return exit.With(exit.Usage, "--identifier must be %s or %s", fake.Email, fake.CustomerID)
 	}
 	return nil

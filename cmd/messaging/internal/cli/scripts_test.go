@@ -40,11 +40,28 @@ func ended(ts *testscript.TestScript, want string, args []string) (stdout, stder
 // exits runs the program and checks its exit code: exits CODE ARGS….
 func exits(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1:]) }
 
+// matches checks that a text has a regular expression.
+func matches(ts *testscript.TestScript, pattern, text string) {
+	if !regexp.MustCompile("(?m)" + pattern).MatchString(text) {
+		ts.Fatalf("nothing matches %q", pattern)
+	}
+}
+
 // refused runs the program, which has to fail with an exit code and an error: refused CODE REGEXP ARGS….
 func refused(ts *testscript.TestScript, _ bool, args []string) {
-	if _, text := ended(ts, args[0], args[2:]); !regexp.MustCompile("(?m)" + args[1]).MatchString(text) {
-		ts.Fatalf("the error does not match %q", args[1])
-	}
+	_, text := ended(ts, args[0], args[2:])
+	matches(ts, args[1], text)
+}
+
+// prints and says run the program, which has to succeed with a text on stdout, or on stderr: prints REGEXP ARGS….
+func prints(ts *testscript.TestScript, _ bool, args []string) {
+	text, _ := ended(ts, "0", args[1:])
+	matches(ts, args[0], text)
+}
+
+func says(ts *testscript.TestScript, _ bool, args []string) {
+	_, text := ended(ts, "0", args[1:])
+	matches(ts, args[0], text)
 }
 
 // confirmed runs the program with the digest of its dry run, and checks its exit code: confirmed CODE ARGS….
@@ -70,6 +87,12 @@ func sendRequest(ts *testscript.TestScript, neg bool, args []string) {
 	if (err != nil) != neg {
 		ts.Fatalf("send: %v", err)
 	}
+}
+
+// shows is like terminal, and the terminal has to show a text: shows REGEXP CODE TEXT ARGS….
+func shows(ts *testscript.TestScript, neg bool, args []string) {
+	onTerminal(ts, neg, args[1:])
+	matches(ts, args[0], ts.ReadFile("terminal"))
 }
 
 // onTerminal runs the program on a terminal, types TEXT when it asks, and writes what the

@@ -25,13 +25,13 @@ import (
 type job struct {
 	options  Options
 	to       io.Writer
-	part     *os.File // to, unless it is stdout
-	resume   *os.File // nil for a stream
-	what     string   // the first line of resume
-	size     int64    // of what was written
-	cursor   string   // where this run begins
-	seen     hashes   // of the ids of the records
-	fresh    []byte   // those since the last checkpoint
+	part     *os.File          // to, unless it is stdout
+	resume   *os.File          // nil for a stream
+	what     string            // the first line of resume
+	size     int64             // of what was written
+	cursor   string            // where this run begins
+	seen     map[hash]struct{} // of the ids of the records
+	fresh    []byte            // those since the last checkpoint
 	progress Progress
 	last     time.Time // of the last checkpoint
 }
@@ -46,12 +46,15 @@ type checkpoint struct {
 	Seen     []byte `json:"seen"`
 }
 
+// hash is the beginning of the sha256 of an id. Among a million ids, the chance that two have the same is 1 in 37 million.
+type hash [8]byte
+
 // openStream returns the job of stdout, a pipe or a device.
 func openStream(o Options) (j *job, err error) {
 	if o.Resume {
 		return nil, usage("%s is no file that could be resumed", o.To)
 	}
-	j = &job{options: o, to: o.Stdout, last: time.Now()}
+	j = &job{options: o, to: o.Stdout, last: time.Now(), seen: map[hash]struct{}{}}
 	if o.Stdout == nil {
 		j.part, err = os.OpenFile(o.To, os.O_WRONLY, 0)
 		j.to = j.part
@@ -61,7 +64,7 @@ func openStream(o Options) (j *job, err error) {
 
 // openFiles creates the files of an export, or opens those of one that was stopped.
 func openFiles(records string, o Options) (j *job, err error) {
-	j = &job{options: o, last: time.Now()}
+	j = &job{options: o, last: time.Now(), seen: map[hash]struct{}{}}
 	if j.resume, err = os.OpenFile(o.resumePath(), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, err
 	}
@@ -85,7 +88,7 @@ func (j *job) begin(why string) error {
 	if why != "" {
 		j.options.Note("the unfinished export cannot be continued, and begins again: %s", why)
 	}
-	j.seen, j.cursor, j.size, j.fresh, j.progress = hashes{}, "", 0, nil, Progress{}
+	j.seen, j.cursor, j.size, j.fresh, j.progress = map[hash]struct{}{}, "", 0, nil, Progress{}
 	return errors.Join(cut(j.resume, 0), cut(j.part, 0), j.record(j.what))
 }
 
@@ -122,7 +125,7 @@ func (j *job) load() error {
 	for decoder.Decode(&next) == nil { // until the end, or a line that was cut off
 		last, valid = next, decoder.InputOffset()
 		for fresh := next.Seen; len(fresh) >= len(hash{}); fresh = fresh[len(hash{}):] {
-			j.seen.add(hash(fresh))
+			j.seen[hash(fresh)] = struct{}{}
 		}
 	}
 	j.cursor, j.size = last.Cursor, last.Bytes
@@ -151,9 +154,10 @@ func cut(file *os.File, size int64) error {
 // isNew reports whether no record with this id was exported, and remembers it.
 func (j *job) isNew(id string) bool {
 	sum := sha256.Sum256([]byte(id))
-	if !j.seen.add(hash(sum[:])) {
+	if _, isThere := j.seen[hash(sum[:])]; isThere {
 		return false
 	}
+	j.seen[hash(sum[:])] = struct{}{}
 	j.fresh = append(j.fresh, sum[:len(hash{})]...)
 	return true
 }

@@ -158,16 +158,6 @@ func TestCSVIsWhatEncodingCSVWrites(t *testing.T) {
 	}
 }
 
-func TestAHashIsNewOnce(t *testing.T) {
-	random, seen, set := rand.New(rand.NewPCG(1, 2)), map[hash]bool{}, hashes{}
-	for range 50_000 {
-		h := hash{byte(random.IntN(4)), byte(random.IntN(256)), 2: 1, 7: byte(random.IntN(64))}
-		assert.Equal(t, !seen[h], set.add(h))
-		seen[h] = true
-	}
-	assert.Greater(t, len(seen), 25_000)
-}
-
 func compareWithModel[T json.Marshaler](t *testing.T, records Records[T], record T) {
 	t.Helper()
 	want, err := record.MarshalJSON()

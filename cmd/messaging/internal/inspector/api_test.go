@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/internal/fake"
@@ -202,7 +202,7 @@ func (f *fixture) timedOut(query string) string {
 }
 
 func TestRequestsThatAreNoLongerKeptAreCounted(t *testing.T) {
-	f := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.Keep = 2 })
+	f := start(t, func(c *sandbox.Config, _ *guard.Config) { c.Keep = 2 })
 	f.read()
 	f.shows("/api/requests", `!"dropped"`)
 	for range 4 {
@@ -225,7 +225,7 @@ func TestDescriptionOfTheServiceIsOfThisSandboxAndIsNotRecorded(t *testing.T) {
 }
 
 func TestTheLimitsOfTheSandboxAreNotThoseOfTheService(t *testing.T) {
-	f := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.Identifier, c.MaxRecords = fake.CustomerID, 24 })
+	f := start(t, func(c *sandbox.Config, _ *guard.Config) { c.Identifier, c.MaxRecords = fake.CustomerID, 24 })
 	assert.Equal(t, 422, f.trigger(skippedBody))
 	f.shows("/api/requests/1", "is required as the customer identifier")
 	require.Equal(t, 507, f.push(strings.ReplaceAll(pushTo(1), `"email":"`, `"customer_id":"`)))
@@ -264,11 +264,11 @@ func TestDumpIsASeed(t *testing.T) {
 	seed, err := records.ParseSeed([]byte(dump))
 	require.NoError(t, err)
 	assert.Len(t, seed[records.Customers], 25)
-	again := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.Seed = seed })
+	again := start(t, func(c *sandbox.Config, _ *guard.Config) { c.Seed = seed })
 	assert.Equal(t, dump, again.get("/api/dump").Body)
 	assert.NotContains(t, dump, "REDACTED", "a dump has nothing of the history")
 
-	empty := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.Seed = nil }).get("/api/dump").Body
+	empty := start(t, func(c *sandbox.Config, _ *guard.Config) { c.Seed = nil }).get("/api/dump").Body
 	assert.NotContains(t, empty, "null", "a list without records is empty")
 	_, err = records.ParseSeed([]byte(empty))
 	assert.NoError(t, err)

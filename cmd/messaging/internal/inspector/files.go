@@ -12,22 +12,16 @@ import (
 
 // openAPI responds with the description of the service, for other languages and tools, and apiDescription with that
 // of the API of the inspector.
-func (in *Inspector) openAPI(w http.ResponseWriter, r *http.Request) {
-	respondJSON(w, openapi.Describe(view.ServiceURL(in.box, r)))
+func (in *Inspector) openAPI(r *http.Request) (any, error) {
+	return openapi.Describe(view.ServiceURL(in.box, r)), nil
 }
 
-func (in *Inspector) apiDescription(w http.ResponseWriter, r *http.Request) {
-	var routes []openapi.Route
+func (in *Inspector) apiDescription(r *http.Request) (any, error) {
+	api := openapi.NewAPI("http://" + r.Host)
 	for _, each := range in.api() {
-		routes = append(routes, openapi.Route{Pattern: each.pattern, About: each.about, Query: each.query, Body: each.body,
-			Response: each.response})
+		api.Add(each.pattern, each.about, each.query, each.body, each.response)
 	}
-	respondJSON(w, openapi.DescribeAPI("http://"+r.Host, routes))
-}
-
-func respondJSON(w http.ResponseWriter, document []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(document) // the client may have disconnected
+	return api, nil
 }
 
 // body responds with the body of a request as it was sent. It is never shown in a tab.

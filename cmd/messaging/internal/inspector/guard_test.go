@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
@@ -140,7 +139,7 @@ func forwarded(t *testing.T, target string) string {
 func TestTheServiceChecksTheHostOnALoopbackAddressAlone(t *testing.T) {
 	hosts := map[string]int{"evil.example": 421, "localhost:1": 200, "sandbox.internal": 200}
 	for address, status := range map[string]int{"127.0.0.1:0": 421, "0.0.0.0:0": 200} {
-		f := start(t, func(c *sandbox.Config, _ *inspector.Config) {
+		f := start(t, func(c *sandbox.Config, _ *guard.Config) {
 			require.NoError(t, c.Listener.Close())
 			listener, err := net.Listen("tcp", address)
 			require.NoError(t, err)
@@ -186,7 +185,7 @@ func TestPagesAndPreviewsHaveTheirPolicies(t *testing.T) {
 
 const testToken = "a-token-of-at-least-128-bits"
 
-func withToken(_ *sandbox.Config, c *inspector.Config) { c.Token = testToken }
+func withToken(_ *sandbox.Config, c *guard.Config) { c.Token = testToken }
 
 func bearer(token string) func(*http.Request) { return header("Authorization", "Bearer "+token) }
 

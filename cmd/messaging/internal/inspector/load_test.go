@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/messagingtest"
 )
@@ -34,7 +34,7 @@ func BenchmarkLatency(b *testing.B) {
 		measureLatency(b, &fixture{t: b, api: service.URL(), key: service.APIKey(), client: newClient(b)})
 	})
 	b.Run("sandbox", func(b *testing.B) {
-		f := start(b, func(c *sandbox.Config, _ *inspector.Config) { c.Keep, c.MaxRecords = 10_000, 100_000 })
+		f := start(b, func(c *sandbox.Config, _ *guard.Config) { c.Keep, c.MaxRecords = 10_000, 100_000 })
 		for range 3 {
 			go func() { // as open inspectors do
 				if response, err := f.client.Get(f.ui + "/api/stream"); err == nil {

@@ -46,7 +46,7 @@ type fixture struct {
 const testKey = "sandbox-key-of-the-tests"
 
 // start starts a sandbox with the records of the demo, and with a changed configuration.
-func start(t testing.TB, change ...func(*sandbox.Config, *inspector.Config)) *fixture {
+func start(t testing.TB, change ...func(*sandbox.Config, *guard.Config)) *fixture {
 	t.Helper()
 	api, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -54,15 +54,14 @@ func start(t testing.TB, change ...func(*sandbox.Config, *inspector.Config)) *fi
 	require.NoError(t, err)
 	config := sandbox.Config{Listener: api, Wrap: guard.Service(api.Addr(), []string{"sandbox.internal"}),
 		Keep: 1000, KeepBytes: 1 << 28, Key: testKey, Seed: records.Demo(), SeedName: "test"}
-	pages := inspector.Config{Address: ui.Addr(), AllowHosts: []string{"sandbox.internal"}}
+	pages := guard.Config{Address: ui.Addr(), AllowHosts: []string{"sandbox.internal"}}
 	for _, c := range change {
 		c(&config, &pages)
 	}
 	box, err := sandbox.Start(config)
 	require.NoError(t, err)
-	pages.Box = box
 	ctx, cancel := context.WithCancel(t.Context())
-	server := inspector.Server(ctx, pages)
+	server := inspector.Server(ctx, box, pages)
 	go func() { _ = server.Serve(ui) }()
 	f := &fixture{t: t, box: box, ui: "http://" + ui.Addr().String(), api: "http://" + api.Addr().String(), key: testKey, client: newClient(t)}
 	t.Cleanup(func() {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,7 +19,7 @@ func TestTheFirstRequestOfAnEmptyListFillsIt(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("SKIPPED: there is no curl")
 	}
-	f := start(t, func(c *sandbox.Config, _ *inspector.Config) { c.Seed = nil })
+	f := start(t, func(c *sandbox.Config, _ *guard.Config) { c.Seed = nil })
 	const filter = `<details class="chips"`
 	f.shows("/", "!"+filter, "export MESSAGING_SANDBOX_URL="+f.ui)
 	command := html.UnescapeString(regexp.MustCompile(`(?s)<code>(curl .*?)</code>`).FindStringSubmatch(f.get("/").Body)[1])

@@ -15,7 +15,7 @@ import (
 	"github.com/messaging-go/messaging/internal/fake"
 )
 
-// route is a route of the API, with its handler and what its description needs: see [openapi.Route].
+// route is a route of the API, with its handler and what its description needs: see [openapi.Document.Add].
 type route struct {
 	pattern, about string
 	handler        http.Handler
@@ -43,8 +43,8 @@ func (in *Inspector) api() []route {
 	rule := fake.Rule{Match: "to:ada@example.com", Count: 1, Probability: 1, Fault: fake.Fault{Kind: fake.AnswerLost}}
 	routes := []route{
 		{"GET /healthz", "Whether the sandbox has started", answer(in.health), nil, nil, healthBody{}},
-		{"GET /openapi.json", "The service, as OpenAPI", http.HandlerFunc(in.openAPI), nil, nil, anyJSON},
-		{"GET /api/openapi.json", "This description", http.HandlerFunc(in.apiDescription), nil, nil, anyJSON},
+		{"GET /openapi.json", "The service, as OpenAPI", answer(in.openAPI), nil, nil, anyJSON},
+		{"GET /api/openapi.json", "This description", answer(in.apiDescription), nil, nil, anyJSON},
 		{"GET /api/access", "What a program needs to use the service", answer(in.access), nil, nil, accessBody{}},
 		{"GET /api/stream", "The state of the sandbox, after each change", http.HandlerFunc(in.stream), nil, nil, stream},
 		{"GET /api/wait", "Wait for the first request that matches", http.HandlerFunc(in.wait), waitParameters, nil,

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector/guard"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
@@ -111,7 +112,7 @@ func TestStreamSendsHeartbeatsAndEndsWithTheServer(t *testing.T) {
 		ending, end := context.WithTimeout(t.Context(), 50*time.Second)
 		defer end()
 		response := httptest.NewRecorder()
-		inspector.Server(ending, inspector.Config{Box: box, Address: listener.Addr()}).Handler.ServeHTTP(response,
+		inspector.Server(ending, box, guard.Config{Address: listener.Addr()}).Handler.ServeHTTP(response,
 			httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/api/stream", nil))
 		assert.Equal(t, 3, strings.Count(response.Body.String(), ": heartbeat\n\n"))
 	})

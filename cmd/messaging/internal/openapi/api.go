@@ -10,18 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/messaging-go/messaging"
 )
-
-// Route is a route of an API of this program.
-type Route struct {
-	Pattern  string // such as "GET /items/{n}"
-	About    string
-	Query    []Parameter
-	Body     any // an example, or nil if there is no body
-	Response any // a value of the type of the response, a MediaType, an AnyOf, or nil if there is no content
-}
 
 // Parameter is a parameter of a query.
 type Parameter struct {
@@ -35,47 +24,39 @@ type MediaType string
 // AnyOf are values of the types that a response can have.
 type AnyOf []any
 
-// DescribeAPI returns the description of the API of the inspector at an address.
-func DescribeAPI(url string, routes []Route) []byte {
-	d := document{OpenAPI: "3.1.0", Paths: object{}, Servers: []object{{"url": url}}, Security: []object{{}, {"token": []string{}}},
-		Info: object{"title": "Messaging sandbox", "version": messaging.Version,
-			"description": "The API of the inspector of the messaging sandbox, for tests in any language."}}
-	d.Components.SecuritySchemes = object{"token": object{"type": "http", "scheme": "bearer", "description": "Needed with --listen."}}
-	s := schemas{"Error": object{"type": "object", "required": []string{"error"}, "properties": object{"error": object{"type": "string"}}}}
-	d.Components.Schemas = object(s)
-	for _, r := range routes {
-		method, path, _ := strings.Cut(r.Pattern, " ")
-		d.add(method, path, s.route(method, path, r))
-	}
-	return d.encode()
-}
+// NewAPI returns the description of the API of the inspector at an address. It has no routes yet.
+func NewAPI(url string) *Document { return newDocument(apiFrame, url) }
 
 var (
 	word          = regexp.MustCompile(`\w+`)
 	pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 )
 
-func (s schemas) route(method, path string, r Route) object {
+// Add adds a route with a pattern such as "GET /items/{n}". The body is an example, or nil if there is none. The response is a value
+// of its type, a [MediaType], an [AnyOf], or nil if there is no content.
+func (d *Document) Add(pattern, about string, query []Parameter, body, response any) {
+	method, path, _ := strings.Cut(pattern, " ")
+	s := schemas(d.Components.Schemas)
 	parameters := []object{}
 	for _, name := range pathParameter.FindAllStringSubmatch(path, -1) {
 		parameters = append(parameters, object{"name": name[1], "in": "path", "required": true, "schema": object{"type": "integer"}})
 	}
-	for _, p := range r.Query {
+	for _, p := range query {
 		parameters = append(parameters, object{"name": p.Name, "in": "query", "description": p.About, "schema": object{"type": p.Type}})
 	}
-	status, success := s.success(r.Response)
-	described := object{"operationId": strings.Join(word.FindAllString(strings.ToLower(method)+path, -1), "_"), "summary": r.About,
+	status, success := s.success(response)
+	described := object{"operationId": strings.Join(word.FindAllString(strings.ToLower(method)+path, -1), "_"), "summary": about,
 		"parameters": parameters, "responses": object{status: success,
 			"default": object{"description": "The request was refused", "content": content(reference("Error"))}}}
-	if r.Body != nil {
+	if body != nil {
 		schema := object{}
-		if t := reflect.TypeOf(r.Body); t.Kind() == reflect.Struct {
+		if t := reflect.TypeOf(body); t.Kind() == reflect.Struct {
 			schema = s.members(t)
 			delete(schema, "required") // what is left out has its default
 		}
-		described["requestBody"] = object{"content": object{"application/json": object{"schema": schema, "example": r.Body}}}
+		described["requestBody"] = object{"content": object{"application/json": object{"schema": schema, "example": body}}}
 	}
-	return described
+	d.add(method, path, described)
 }
 
 // success returns the status of a success, and its description.
@@ -98,6 +79,10 @@ func (s schemas) success(response any) (status string, described object) {
 	return "200", described
 }
 
+// names are the names of simple types.
+var names = map[reflect.Kind]string{reflect.Bool: "boolean", reflect.String: "string", reflect.Int: "integer", reflect.Int64: "integer",
+	reflect.Uint64: "integer", reflect.Float64: "number"}
+
 // ofType returns the schema of the JSON of a type. What writes its JSON itself can be anything.
 func (s schemas) ofType(t reflect.Type) object {
 	switch {
@@ -110,15 +95,10 @@ func (s schemas) ofType(t reflect.Type) object {
 	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return object{"type": "string"}
 	}
+	if name := names[t.Kind()]; name != "" {
+		return object{"type": name}
+	}
 	switch t.Kind() {
-	case reflect.Bool:
-		return object{"type": "boolean"}
-	case reflect.String:
-		return object{"type": "string"}
-	case reflect.Int, reflect.Int64, reflect.Uint64:
-		return object{"type": "integer"}
-	case reflect.Float64:
-		return object{"type": "number"}
 	case reflect.Slice:
 		return listOf(s.ofType(t.Elem()))
 	case reflect.Map:

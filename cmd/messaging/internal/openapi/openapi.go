@@ -12,16 +12,18 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-// frame has what the catalog does not have.
-//
-//go:embed frame.json
-var frame []byte
+var (
+	//go:embed frame.json
+	frame []byte
+	//go:embed api.json
+	apiFrame []byte
+)
 
 // object is an object of the description.
 type object = map[string]any
 
-// document is a description.
-type document struct {
+// Document is a description. A frame has what neither the catalog nor the routes have.
+type Document struct {
 	OpenAPI    string   `json:"openapi"`
 	Info       object   `json:"info"`
 	Servers    []object `json:"servers"`
@@ -33,8 +35,14 @@ type document struct {
 	} `json:"components"`
 }
 
+func newDocument(frame []byte, url string) (d *Document) {
+	_ = json.Unmarshal(frame, &d) // it is embedded, and a test reads the result
+	d.Info["version"], d.Servers[0]["url"], d.Paths = messaging.Version, url, object{}
+	return d
+}
+
 // add adds an operation.
-func (d *document) add(method, path string, described object) {
+func (d *Document) add(method, path string, described object) {
 	methods, _ := d.Paths[path].(object)
 	if methods == nil {
 		methods = object{}
@@ -43,21 +51,14 @@ func (d *document) add(method, path string, described object) {
 	methods[strings.ToLower(method)] = described
 }
 
-func (d *document) encode() []byte {
-	encoded, _ := json.Marshal(d) // which does not fail for texts, lists and maps
-	return encoded
-}
-
 // Describe returns the description of the service at an address.
-func Describe(url string) []byte {
-	var d document
-	_ = json.Unmarshal(frame, &d) // it is embedded, and a test reads the result
-	d.Info["version"], d.Servers[0]["url"], d.Paths = messaging.Version, url, object{}
+func Describe(url string) *Document {
+	d := newDocument(frame, url)
 	schemas := schemas(d.Components.Schemas)
 	for op := range service.Served() {
 		d.add(op.Method, op.Path, schemas.operation(op))
 	}
-	return d.encode()
+	return d
 }
 
 // schemas holds the schemas that have a name.

@@ -75,8 +75,8 @@ func Value(text []byte) (value any, err error) {
 	return value, err
 }
 
-// checkKeys reads the next value, which becomes one of a type, or of any if the type is nil. The decoder stays after the key
-// of the error. encoding/json would keep the last of two keys, and find a field by a key in other letter case.
+// checkKeys checks the keys of the next value, which is valid JSON and becomes one of a type, or of any if the type is nil. The decoder
+// stays after the key of the error. encoding/json would keep the last of two keys, and find a field by a key in other letter case.
 func checkKeys(decoder *json.Decoder, t reflect.Type) error {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -84,49 +84,34 @@ func checkKeys(decoder *json.Decoder, t reflect.Type) error {
 	if t != nil && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		t = nil
 	}
-	token, err := decoder.Token()
-	switch {
-	case err != nil:
-		return err
-	case token == json.Delim('{'):
-		return checkObject(decoder, t)
-	case token != json.Delim('['):
+	begin, _ := decoder.Token()
+	if begin != json.Delim('{') && begin != json.Delim('[') {
 		return nil
 	}
-	for decoder.More() {
-		if err := checkKeys(decoder, elementOf(t)); err != nil {
-			return err
-		}
-	}
-	_, err = decoder.Token()
-	return err
-}
-
-func checkObject(decoder *json.Decoder, t reflect.Type) error {
 	seen := map[string]bool{}
 	fields, names := fieldsOf(t)
 	for decoder.More() {
-		token, err := decoder.Token()
-		if err != nil {
-			return err
+		value := elementOf(t)
+		if begin == json.Delim('{') {
+			token, _ := decoder.Token()
+			key := token.(string) // within an object, a decoder accepts only strings here
+			field, known := fields[key]
+			switch {
+			case seen[key]:
+				return fmt.Errorf("%q is there already", key)
+			case fields != nil && !known:
+				return fmt.Errorf("unknown field %q; must be %s", key, words.List(names, "or"))
+			case known:
+				value = field
+			}
+			seen[key] = true
 		}
-		key := token.(string) // within an object, a decoder accepts only strings here
-		field, known := fields[key]
-		switch {
-		case seen[key]:
-			return fmt.Errorf("%q is there already", key)
-		case fields != nil && !known:
-			return fmt.Errorf("unknown field %q; must be %s", key, words.List(names, "or"))
-		case fields == nil:
-			field = elementOf(t)
-		}
-		seen[key] = true
-		if err := checkKeys(decoder, field); err != nil {
+		if err := checkKeys(decoder, value); err != nil {
 			return err
 		}
 	}
-	_, err := decoder.Token()
-	return err
+	_, _ = decoder.Token() // the end
+	return nil
 }
 
 // elementOf returns the type of the elements of a slice or a map.

@@ -2,10 +2,10 @@
 package words
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/messaging-go/messaging"
 )
@@ -22,30 +22,12 @@ func Count(n int, noun string) string {
 }
 
 // Thousands writes a number with a comma between groups of three digits.
-func Thousands(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
+func Thousands(n int) string { return humanize.Comma(int64(n)) }
 
 // Delivery writes a delivery as programs read it: "not_sent".
 func Delivery(d messaging.Delivery) string {
 	word, _ := d.MarshalText() // never fails
 	return string(word)
-}
-
-// Size writes a size in bytes: "999 bytes", "1.0 kB", "12.0 MB".
-func Size(n int) string {
-	switch {
-	case n < 1000:
-		return Count(n, "byte")
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	default:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
 }
 
 // List writes a list such as "customers, events or messages".

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -58,7 +60,7 @@ func NewDetail(box *sandbox.Sandbox, e *history.Entry, query url.Values) *Detail
 	email, push := e.Broadcast()
 	d.Facts = factsOf(box, e, email, push)
 	if email != nil && len(email.Params.Message) > maxShown {
-		d.Large = words.Size(len(email.Params.Message))
+		d.Large = humanize.Bytes(uint64(len(email.Params.Message)))
 	}
 	d.Tabs = tabsOf(box, e, email, push)
 	current := max(0, slices.IndexFunc(d.Tabs, func(t tab) bool { return t.Name == query.Get("tab") }))
