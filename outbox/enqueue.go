@@ -334,14 +334,15 @@ func bodyOf(p *messaging.Prepared) ([]byte, error) {
 		return nil, errZeroPrepared
 	}
 	body := p.Body()
+	if _, err := p.Recipients(); err == nil {
+		return body, nil
+	}
 	stored, err := messaging.ParsePrepared(p.Operation(), body)
 	if err != nil || stored.Method() != p.Method() || stored.Path() != p.Path() {
 		return nil, errOfDo
 	}
-	if _, unreadable := p.Recipients(); unreadable != nil {
-		if _, err := stored.Recipients(); err == nil {
-			return nil, errOfDo
-		}
+	if _, err := stored.Recipients(); err == nil {
+		return nil, errOfDo
 	}
 	return body, nil
 }

@@ -1,4 +1,4 @@
-// Torture tries to make an outbox send an entry twice or lose one. Each part fills a row of a
+// Torture tries to make an outbox send an entry twice or lose one. Each part fills a row of the
 // table in README.md, or two. The exit status is 1 if a row misses what is required. What an
 // outbox costs is measured by the benchmarks beside it.
 package main
@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -40,7 +41,7 @@ func command(args []string) error {
 		return children[args[0]](ctx, args[1])
 	}
 	flags := flag.NewFlagSet("torture", flag.ContinueOnError)
-	quick := flags.Bool("quick", false, "use small numbers, and write no table")
+	quick := flags.Bool("quick", false, "use small numbers")
 	only := flags.String("run", "", "run only the parts whose names match this regular expression")
 	server := flags.String("postgres", "", "URL of a Postgres server; without it, one is started")
 	if err := flags.Parse(args); err != nil {
@@ -63,11 +64,8 @@ func command(args []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	return run(ctx, parts(*quick, *server, dir), pattern, !*quick)
+	return run(ctx, parts(*quick, *server, dir), pattern)
 }
-
-// results is the table in README.md.
-var results = report.Table{Name: "faults", File: "README.md", Head: faults.Head}
 
 // parts returns all parts.
 func parts(quick bool, server, dir string) []report.Part {
@@ -81,46 +79,37 @@ func parts(quick bool, server, dir string) []report.Part {
 // partLimit only ends a part that hangs.
 const partLimit = time.Hour
 
-// run runs the parts that match, and prints their rows. If it is to, it writes the table, as long as
-// all parts ran and found rows.
-func run(ctx context.Context, parts []report.Part, only *regexp.Regexp, write bool) error {
-	machine := report.Machine()
-	fmt.Printf("\n%s\n", strings.Join(results.Head, " | "))
+// run runs the parts that match, and prints their rows as a table in Markdown, with the machine and the day below.
+func run(ctx context.Context, parts []report.Part, only *regexp.Regexp) error {
+	fmt.Printf("%s\n|%s\n", report.Line(faults.Head), strings.Repeat("---|", len(faults.Head)))
 	var problems []error
-	var rows []report.Row
-	ran, complete := 0, true
+	ran := 0
 	for _, p := range parts {
-		if !only.MatchString(p.String()) {
-			complete = false
-			continue
+		if only.MatchString(p.Name) {
+			ran++
+			_, err := do(ctx, p)
+			problems = append(problems, err)
 		}
-		ran++
-		found, err := do(ctx, p)
-		problems = append(problems, err)
-		rows = append(rows, found...)
-		complete = complete && len(found) > 0
 	}
 	if ran == 0 {
 		return errors.New("no part matches -run")
 	}
-	if write && complete {
-		problems = append(problems, results.Write(rows, machine))
-	}
+	fmt.Printf("\n%s/%s · Go %s · %d processors · %s\n", runtime.GOOS, runtime.GOARCH, strings.TrimPrefix(runtime.Version(), "go"),
+		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
 	return errors.Join(problems...)
 }
 
 // do runs a part and prints its rows. A row that misses what is required is an error.
 func do(ctx context.Context, p report.Part) (rows []report.Row, err error) {
-	start := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, partLimit, fmt.Errorf("not done within %s", partLimit))
 	defer cancel()
 	if rows, err = p.Do(ctx); err != nil {
-		err = fmt.Errorf("%s: %w", p, err)
+		err = fmt.Errorf("%s: %w", p.Name, err)
 	}
 	for _, r := range rows {
-		fmt.Printf("%s [%.0f s]\n", strings.TrimSpace(r.String()), time.Since(start).Seconds())
+		fmt.Println(report.Line(r.Cells))
 		if r.Missed {
-			err = errors.Join(err, fmt.Errorf("%s: missed: %s", p, strings.Join(r.Cells, " | ")))
+			err = errors.Join(err, fmt.Errorf("%s: missed: %s", p.Name, strings.Join(r.Cells, " | ")))
 		}
 	}
 	return rows, err

@@ -84,7 +84,7 @@ var scenarios = []scenario{
 func Parts(l Lab) []report.Part {
 	var parts []report.Part
 	for _, s := range scenarios {
-		parts = append(parts, report.Part{Table: "faults", Name: s.String(),
+		parts = append(parts, report.Part{Name: s.String(),
 			Do: func(ctx context.Context) ([]report.Row, error) { return l.disturb(ctx, s) }})
 	}
 	for _, slow := range []bool{false, true} {
@@ -92,7 +92,7 @@ func Parts(l Lab) []report.Part {
 		if slow {
 			name += ", slow connections"
 		}
-		parts = append(parts, report.Part{Table: "faults", Name: name,
+		parts = append(parts, report.Part{Name: name,
 			Do: func(ctx context.Context) ([]report.Row, error) { return l.storm(ctx, name, slow) }})
 	}
 	return parts
