@@ -72,8 +72,8 @@
 //
 // # Failures and retries
 //
-// This table lists what [NextStepOf] returns, without the prefix Next. A request whose method
-// is GET or HEAD is a read; any other request is a send, to which the column delivery applies.
+// This table lists what [NextStepOf] returns, without the prefix Next. GET and HEAD requests are
+// reads; all others are sends. The delivery column is about sends.
 //
 //	what happened                                        delivery  read        send
 //	invalid arguments, a guard's refusal                 not sent  FixRequest  FixRequest
@@ -97,9 +97,10 @@
 //
 // (1) It is Retry with [WithRepeatableSend]. (2) Only if the body is JSON from the service:
 // an object with a boolean success. The statuses 401, 402, 403, 405, 406, 407, 410, 421,
-// 423, 426, 428, 431, 451 and 499 are FixSetup with any body. [ErrCustomerNotFound],
-// [ErrEventNotFound] and [ErrEventDiffers] are FixRequest, and so is a read with [Client.Do]
-// after a 404 (2). Creating an event is FixSetup after any 404, since it refers to no existing
+// 423, 426, 428, 431, 451 and 499 are FixSetup with any body. If the
+// base URL ends in /v1, any 404 is FixSetup. [ErrCustomerNotFound], [ErrEventNotFound] and
+// [ErrEventDiffers] are FixRequest, and so is a 404 with such a body when [Client.Do] reads.
+// Creating an event is FixSetup after any 404, since it refers to no existing
 // record.
 //
 // The client itself retries where the table says Retry, unless the key source, the limiter
@@ -175,8 +176,8 @@
 //
 // In a minor version, structs can get fields, and may stop being comparable. So name the
 // fields of a literal, and do not compare structs with ==. Compare filters and audiences with
-// their Equal methods. A member of Extra that gets a field is then in the field, and no longer
-// in Extra. Functions can get options. To store a [Delivery] or a [NextStep], store its
+// their Equal methods. When a member of Extra gets a field, it moves from Extra to that field.
+// Functions can get options. To store a [Delivery] or a [NextStep], store its
 // MarshalText. All of this also applies to the other packages of this repository.
 //
 // # Concurrency

@@ -250,10 +250,11 @@ func (e *ValidationError) Delivery() Delivery { return DeliveryNotSent }
 // NextStep returns Step, or [NextFixRequest] if it is zero.
 func (e *ValidationError) NextStep() NextStep { return cmp.Or(e.Step, NextFixRequest) }
 
-// GuardError reports a send that a guard refused; see [WithGuard]. Nothing was sent.
+// GuardError reports a send that a guard refused, or could not decide about; see [WithGuard].
+// Nothing was sent.
 type GuardError struct {
 	Operation string
-	// Err is the error that the guard returned.
+	// Err is the error that the guard returned, or the Err of the *GuardError that it returned.
 	Err error
 	// Step is what to do next. [NextStepOf] returns it, or NextFixRequest if it is zero.
 	Step NextStep

@@ -398,6 +398,11 @@ func TestGuardErrorIsNotRetryableWhateverItsCause(t *testing.T) {
 }
 
 func TestGuardThatCannotDecideNowSaysWhatToDo(t *testing.T) {
+	careless, _ := scripted.NewClient(t, nil, messaging.WithGuard(func(context.Context, *messaging.Prepared) error {
+		var refused *messaging.GuardError
+		return refused // which is not nil
+	}))
+	assert.Equal(t, messaging.NextFixRequest, messaging.NextStepOf(scripted.TriggerEvent(t.Context(), careless)))
 	errDown := errors.New("the database is down")
 	for step, want := range map[messaging.NextStep]messaging.NextStep{
 		messaging.NextRetry: messaging.NextRetry, messaging.NextFixSetup: messaging.NextFixSetup,

@@ -173,7 +173,7 @@ func (c *core) askGuards(ctx context.Context, op *service.Operation, body []byte
 		// A guard can change the Prepared that it is given, but not the request.
 		if err := guard(ctx, request.prepared()); err != nil {
 			refused := &GuardError{Operation: op.Name, Err: err, Step: NextFixRequest}
-			if own, ok := err.(*GuardError); ok && own.Err != nil && (own.Step == NextRetry || own.Step == NextFixSetup) {
+			if own, ok := err.(*GuardError); ok && own != nil && own.Err != nil && (own.Step == NextRetry || own.Step == NextFixSetup) {
 				refused.Err, refused.Step = own.Err, own.Step
 			}
 			if hasEnded(ctx, err) {

@@ -25,7 +25,7 @@ import (
 //
 // The HTTP2 settings of the transport then detect a silent connection with a ping. With
 // HTTP/2, net/http repeats a read as long as the server resets its stream. So with your own
-// transport, an attempt ends after it has written three copies of a request.
+// transport, an attempt ends when net/http begins a fourth copy of a request.
 func NewTransport() *http.Transport {
 	t := newBaseTransport()
 	t.MaxIdleConns = 0

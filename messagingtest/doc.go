@@ -44,7 +44,7 @@
 //		})
 //	}
 //
-// When a client gives up a [Slow] request, the service still carries it out. In a bubble,
+// When a client gives up on a [Slow] request, the service still carries it out. In a bubble,
 // synctest.Wait waits for that.
 //
 // # What the service does not document

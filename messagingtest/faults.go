@@ -21,7 +21,7 @@ type Fault struct{ fault fake.Fault }
 // the service has no such operation.
 //
 // A request takes the fault of the earliest call of Fail that is for its operation and has
-// requests left. A call takes one fault for each of its attempts. If requests run
+// requests left. Each attempt of a client takes one fault. If requests run
 // concurrently, as in several goroutines or a range that reads ahead, name the operation to
 // control which request fails.
 //

@@ -19,11 +19,9 @@ type EmailBroadcast struct {
 	// At is when the request arrived. A scheduled broadcast is recorded then, not when it
 	// is due.
 	At time.Time
-	// Params is what was sent: assert.Equal(t, want, sent.Params) holds if want has no empty
-	// slice or map that is not nil, and its Variables have the types below. These are the types
-	// of encoding/json, such as float64 for a number.
-	// Only an integer beyond 2^53, in either direction, and a number out of the range of a
-	// float64 are a [json.Number].
+	// Params is what was sent. assert.Equal(t, want, sent.Params) holds if the empty slices and
+	// maps in want are nil, and its Variables have the types of encoding/json, such as float64.
+	// An integer beyond ±2^53 or a number out of the range of float64 is a [json.Number].
 	Params messaging.EmailBroadcastParams
 	// Everyone reports whether the broadcast was sent to all customers.
 	Everyone bool
@@ -45,9 +43,8 @@ type PushBroadcast struct {
 // Trigger is a triggered event.
 type Trigger struct {
 	At time.Time // when the request arrived
-	// Params compares with what was sent as in [EmailBroadcast], with Values in place of
-	// Variables, if the sent params have an EventID instead of a Definition. It does not have
-	// the skipped values.
+	// Params is what was sent, without the skipped values. If that had an EventID, not a
+	// Definition, compare it as in [EmailBroadcast]; Values are like Variables there.
 	Params messaging.EventTriggerParams
 	// Skipped holds the names of the timestamp parameters whose values are not in the form
 	// of the service, which ignores them and does not mention it.

@@ -43,8 +43,8 @@ type config struct {
 func InMemory() Option { return func(c *config) { c.inMemory = true } }
 
 // IdentifyByCustomerID identifies customers by their customer id, and IdentifyByEmail by their
-// email address. An integration with the service has the same setting. Every customer in a
-// request must have the id or the address, and it alone decides whether a customer is created or updated.
+// email address. The service has this setting for each integration. Every customer in a request must
+// have the chosen field, which alone decides whether a customer is created or updated.
 //
 // Without either, a customer needs a customer id, an email address or both. A request
 // updates the customer with the same customer id, or else a customer with the same email

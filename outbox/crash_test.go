@@ -55,8 +55,10 @@ func (db *database) sweep(t testing.TB) ledger.Swept {
 
 func TestEntriesOfACrashedProcessBecomeUnclearAndAreNotSent(t *testing.T) {
 	for name, work := range map[string]func(*testing.T, box){
-		"Run":        func(t *testing.T, o box) { run(t, o) },
-		"Deliver":    func(t *testing.T, o box) { deliver(t, o, "free") },
+		"Run": func(t *testing.T, o box) { run(t, o) },
+		"Deliver": func(t *testing.T, o box) {
+			assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 1}, deliver(t, o, "free", "crashed"))
+		},
 		"DeliverDue": func(t *testing.T, o box) { deliverDue(t, o, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 // is recorded, which takes at most the send timeout if the database works. Entries that
 // are not claimed when ctx ends are listed in Later. After ctx has ended, Deliver returns
 // within the send timeout and 10 s. An error comes from the database, the limiter or a context
-// that had ended before the call, or a request did not return. Delivered then contains what is known; call Deliver again.
+// that had ended before the call, or says that a request did not return. Delivered then contains what is known; call Deliver again.
 func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, error) {
 	if ctx.Err() != nil {
 		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))

@@ -40,7 +40,8 @@
 //	*   maybe, if it was ever unclear, or repeated after an unknown outcome
 //	**  at least once, if it was ever unclear or repeated
 //
-// The Delivery of an entry is unknown where the second column says maybe.
+// The Delivery of an entry is unknown where the second column says maybe. [messaging.NextStepOf]
+// is for the errors of a client, not for those of this package.
 //
 // A key is sent at most once as long as its entry is kept; see [WithKeepSettled]. The
 // guarantee does not hold if the database loses commits. That can happen after a restore

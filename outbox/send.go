@@ -198,7 +198,7 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed) 
 		if errors.Is(err, errPanic) { // of a guard, or of a transport that has sent the request
 			return c.timing.unknown(entry, err.Error(), breaker.Outcome{Reason: err.Error()})
 		}
-		var guard *messaging.GuardError // can wrap an ErrNotAfter of its own
+		var guard *messaging.GuardError // can wrap another ErrNotAfter
 		if errors.As(err, &guard) || !errors.Is(err, messaging.ErrNotAfter) || messaging.DeliveryOf(err) != messaging.DeliveryNotSent {
 			return c.timing.classify(entry, err)
 		}

@@ -64,6 +64,7 @@ func hostileConnections() []hostileRow {
 				return servedOverHTTP2(faultserver.Act, invitation).send(lost, 1, 1)
 			}),
 			servedOverHTTP2(faultserver.Act, faultserver.ResetStream(http2.ErrCodeRefusedStream)).send(lost, 1, 1),
+			servedOverHTTP2(faultserver.Act, faultserver.ResetStream(http2.ErrCodeProtocol)).sending(sendNoBody).send(lost, 1, 1),
 			// net/http repeats once without a wait, and then waits longer than the timeout.
 			custom(func(t *testing.T) {
 				testReadIsCutOff(t, faultserver.ResetStream(http2.ErrCodeRefusedStream), messaging.WithAttemptTimeout(shortTimeout))

@@ -136,6 +136,11 @@ func sendBroadcast(ctx context.Context, client *messaging.Client) (any, error) {
 	return client.Broadcasts.SendEmail(ctx, scripted.BroadcastTo(scripted.PersonalEmail))
 }
 
+// sendNoBody makes the send that net/http itself would repeat.
+func sendNoBody(ctx context.Context, client *messaging.Client) (any, error) {
+	return client.Do(ctx, messaging.Request{Method: http.MethodPost, Path: "/v1/sync"})
+}
+
 // hostileCase is a server, a client, and the calls to make. Each call has a server
 // of its own.
 type hostileCase struct {

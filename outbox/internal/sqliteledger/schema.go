@@ -74,11 +74,12 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		return err
 	}
 	return l.update(ctx, func(ctx context.Context, conn *writer) error {
-		version, _, err := schema(ctx, conn.Conn) // another process may have been faster
-		if err != nil {
+		version, existing, err := schema(ctx, conn.Conn)
+		if err != nil || version >= len(steps) { // another process was faster
+			l.key = existing
 			return err
 		}
-		for _, step := range steps[min(version, len(steps)):] {
+		for _, step := range steps[version:] {
 			if _, err := conn.ExecContext(ctx, step); err != nil {
 				return err
 			}
@@ -86,7 +87,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		key := make([]byte, 32)
 		_, _ = rand.Read(key) // which never fails
 		return conn.QueryRowContext(ctx, `INSERT INTO outbox_meta (id, version, compatible, digest_key) VALUES (1, ?1, ?2, ?3)
-			ON CONFLICT DO UPDATE SET version = max(version, ?1), compatible = max(compatible, ?2) RETURNING digest_key`,
+			ON CONFLICT DO UPDATE SET version = ?1, compatible = ?2 RETURNING digest_key`,
 			len(steps), compatible, key).Scan(&l.key)
 	})
 }

@@ -79,7 +79,7 @@ func TestAHeaderThatDoesNotFitTheEventIsAnError(t *testing.T) {
 	renamed := map[string]string{"nr": "order"}
 	assert.Equal(t, []string{`line 1: "nr" holds "order", as "order" does`}, bodies(t,
 		fileOf("a.csv", "email,order,nr\nx,1,2", renamed, "")))
-	assert.Equal(t, []string{`--map: the file has no column "nr"`}, bodies(t, fileOf("a.csv", "email,order\nx,1", renamed, "")))
+	assert.Equal(t, []string{`--map COLUMN=NAME: the file has no column "nr"`}, bodies(t, fileOf("a.csv", "email,order\nx,1", renamed, "")))
 	assert.Equal(t, []string{`--key-column: the file has no column "id"`}, bodies(t,
 		fileOf("a.csv", "email,order\nx,1", nil, "id")))
 	_, err := fileOf("a.csv", "email,order,color\na@example.com,1,red\n", nil, "").Plan(t.Context())

@@ -283,7 +283,7 @@ With a ! before it, a term must not match; a - would begin a flag.`,
   messaging sandbox wait op:trigger --after "$n"              # the next one`, service.TriggerEvent.Name),
 		cobra.ArbitraryArgs, func(f *pflag.FlagSet) {
 			f.StringVar(&after, "after", "", "only requests with a higher `number`; or start (default: the last mark or reset)")
-			f.IntVar(&count, "count", 1, "print {\"items\": […]} with this `number` of requests; 0 expects none")
+			f.IntVar(&count, "count", 1, "print {\"items\": […]} with this `number` of requests, at most 1000; 0 expects none")
 			f.DurationVar(&timeout, "timeout", 10*time.Second, "how long to wait, at most 60s") // not that of every command
 		}, func(c call) error {
 			query := url.Values{"q": {search.Join(c.args)}, "after": {after}, "timeout": {timeout.String()}}

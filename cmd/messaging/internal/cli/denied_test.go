@@ -42,7 +42,7 @@ func TestAKeyThatIsRefusedEndsARunAndStatusSaysWhy(t *testing.T) {
 	o := keyed(t)
 	o.write("key", "a-revoked-key-of-the-tests")
 	text := o.profiled(4, runUntilEmpty)
-	assert.Contains(t, text, "the service refuses the key, from key_command sh: 401 Unauthorized; correct it, and run the same command again")
+	assert.Contains(t, text, "the service refuses the key, from key_command sh: 401 Unauthorized; correct it there")
 	assert.NotContains(t, text, "the key has changed")
 	assert.Regexp(t, `"pending":2,.*"denied":"A-[12]: trigger event: .*401 Unauthorized`, o.must("outbox", "status", "--ledger",
 		"o.db", "--json"))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func newExportOf[T any](s *settings, records export.Records[T]) *cobra.Command {
 Members that this version does not know are in JSON Lines alone.
 
 The file appears when it is complete. If the export is stopped, or even killed, run the same
-command with --resume: it continues after the last page that was written. It begins again if
+command with --resume: it continues where it was at most a second before. It begins again if
 there is nothing to continue, or if that is older than 12 hours, is of another service or
 has other flags. A nightly export takes --resume --overwrite. A pipe is written through.
 
@@ -45,6 +46,13 @@ once.`
 	return cmd
 }
 
+// isStdout reports whether a path leads to the pipe or the device that is stdout.
+func isStdout(path string) bool {
+	at, err := os.Stat(path)
+	stdout, errStdout := os.Stdout.Stat()
+	return errors.Join(err, errStdout) == nil && !at.Mode().IsRegular() && os.SameFile(at, stdout)
+}
+
 func runExport[T any](c call, records export.Records[T], options export.Options) (err error) {
 	switch options.To {
 	case "":
@@ -57,6 +65,9 @@ func runExport[T any](c call, records export.Records[T], options export.Options)
 	default:
 		if options.Format, err = export.FormatOf(options.To); err != nil {
 			return exit.With(exit.Usage, "--to: %w", err)
+		}
+		if isStdout(options.To) {
+			options.Stdout = c.stdout
 		}
 	}
 	if options.SpreadsheetSafe && options.Format != export.CSV {
@@ -73,9 +84,6 @@ func runExport[T any](c call, records export.Records[T], options export.Options)
 		progress.Set(p.Rows-p.Resumed, "")
 	})
 	progress.Stop()
-	if errors.Is(err, export.ErrReaderGone) {
-		return nil
-	}
 	if err != nil {
 		return byFlags(err, c.cmd.Flags())
 	}

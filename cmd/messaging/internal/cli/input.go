@@ -268,6 +268,9 @@ func flagOf(field string, flags *pflag.FlagSet) string {
 	case flags.Lookup(flag) == nil:
 		return field
 	case rest != "":
+		if n, err := strconv.Atoi(rest); err == nil {
+			rest = fmt.Sprintf("value %d", n+1)
+		}
 		return "--" + flag + ": " + rest
 	default:
 		return "--" + flag

@@ -67,7 +67,7 @@ func (d *denials) refused(ctx context.Context, o *outbox.Outbox[outbox.SQLTx]) e
 	forbidden, accepted := d.forbidden, d.accepted
 	d.mu.Unlock()
 	if unauthorized {
-		return exit.With(exit.Denied, "the service refuses the key, from %s: %s; correct it, and run the same command again",
+		return exit.With(exit.Denied, "the service refuses the key, from %s: %s; correct it there",
 			d.service.KeySource, deniedErrors[0])
 	}
 	if forbidden == 0 || accepted {

@@ -130,7 +130,7 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 		return true, nil
 	case f.Digest != "":
 		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the plan above is not the one of --confirm; "+
-			"compare it with that of the dry run, and run --dry-run again")
+			"compare it with that of the dry run, whose whole digest --confirm takes, and run --dry-run again")
 	case checkTerminal() != nil:
 		return false, exit.With(exit.Usage, "nobody can confirm this, because there is no terminal; "+
 			"run the command with --dry-run, and then with --confirm and the digest that it prints")

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -165,13 +164,10 @@ func (j *job) isNew(id string) bool {
 func (j *job) write(lines []byte) error {
 	n, err := j.to.Write(lines)
 	j.size += int64(n)
-	switch {
-	case err == nil:
-		return nil
-	case j.resume == nil && errors.Is(err, syscall.EPIPE):
-		return ErrReaderGone
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", j.options.To, err)
 	}
-	return fmt.Errorf("cannot write %s: %w", j.options.To, err)
+	return nil
 }
 
 // checkpoint records that the rows before a page are written. The rows reach the disk
@@ -269,9 +265,6 @@ type Progress struct {
 }
 
 func usage(format string, args ...any) error { return exit.With(exit.Usage, format, args...) }
-
-// ErrReaderGone is returned by Run when the reader of a pipe has closed it, having seen enough.
-var ErrReaderGone = errors.New("the reader of the pipe is gone")
 
 // Run writes the records to a file, which appears only when it is complete. Until then, a
 // file with the suffix .part holds the rows, and a file with the suffix .resume says how far

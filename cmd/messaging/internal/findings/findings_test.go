@@ -20,7 +20,7 @@ import (
 // accepted returns the entry of a send that a service carried out.
 func accepted(t *testing.T, op *service.Operation, body string) *history.Entry {
 	s := history.New(10, 1<<30)
-	server := fake.New(fake.Config{NoHistory: true, Observe: s.Add})
+	server := fake.New(fake.Config{NoHistory: true, Observe: func(e *fake.Exchange) { s.Add(e) }})
 	server.AddEvents(fake.Event{ID: "e"})
 	r := httptest.NewRequest(op.Method, op.Path, strings.NewReader(body))
 	r.Header = http.Header{"X-Authorization": {server.APIKey()}, "Content-Type": {"application/json"}}

@@ -110,7 +110,7 @@ func TestAnEntryCountsAsWhatItTakes(t *testing.T) {
 			strings.Join(list, ",") + `]}}`,
 	} {
 		s := history.New(10_000, limit)
-		service := fake.New(fake.Config{NoHistory: true, Observe: s.Add})
+		service := fake.New(fake.Config{NoHistory: true, Observe: func(e *fake.Exchange) { s.Add(e) }})
 		send := func() {
 			r := httptest.NewRequest("POST", "/v1/broadcast/send/push-notification", strings.NewReader(body))
 			r.Header = http.Header{"X-Authorization": {service.APIKey()}, "Content-Type": {"application/json"}}
@@ -139,7 +139,7 @@ func heap() int64 {
 func TestABroadcastIsStillShownWhenItsScheduleIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := history.New(10, 1<<30)
-		service := fake.New(fake.Config{NoHistory: true, Observe: s.Add})
+		service := fake.New(fake.Config{NoHistory: true, Observe: func(e *fake.Exchange) { s.Add(e) }})
 		r := httptest.NewRequest("POST", "/v1/broadcast/send/push-notification", strings.NewReader(
 			`{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-later",
 			"schedule_date":{"schedule_date":"2000-01-01 00:30:00","timezone":"UTC"}}`)) // a bubble starts half an hour before

@@ -64,8 +64,8 @@ func New(max int, maxBytes int64) *Store {
 		latest: make(map[uint64]int), EventName: func(string) string { return "" }, Notes: func(*Entry) []Note { return nil }}
 }
 
-// Add adds an exchange, and removes the oldest entries that exceed the limits.
-func (s *Store) Add(e *fake.Exchange) {
+// Add adds an exchange, and removes the oldest entries that exceed the limits. It returns the new entry.
+func (s *Store) Add(e *fake.Exchange) *Entry {
 	entry := newEntry(e, s.EventName)
 	entry.Notes = sync.OnceValue(func() []Note { return s.Notes(entry) })
 	s.mu.Lock()
@@ -86,6 +86,7 @@ func (s *Store) Add(e *fake.Exchange) {
 		s.state.Dropped++
 	}
 	s.notify()
+	return entry
 }
 
 // Unanswered returns an entry of a request that is not answered yet, for a query of

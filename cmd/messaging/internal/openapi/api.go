@@ -68,11 +68,11 @@ func (s schemas) success(response any) (status string, described object) {
 	case MediaType:
 		described["content"] = object{string(response): object{}}
 	case AnyOf:
-		var any []object
+		var choices []object
 		for _, value := range response {
-			any = append(any, s.ofType(reflect.TypeOf(value)))
+			choices = append(choices, s.ofType(reflect.TypeOf(value)))
 		}
-		described["content"] = content(object{"anyOf": any})
+		described["content"] = content(object{"anyOf": choices})
 	default:
 		described["content"] = content(s.ofType(reflect.TypeOf(response)))
 	}

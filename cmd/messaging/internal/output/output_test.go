@@ -55,6 +55,7 @@ func TestRowsHaveTheFormOfTheirReader(t *testing.T) {
 	assert.Equal(t, strings.Repeat("ж", 40)+"        #0", strings.Split(wide, "\n")[1], "nothing is cut, and letters have their width")
 	assert.NotContains(t, wide, "\x1b")
 	assert.Equal(t, 2*tableRows+1, strings.Count(write(t, Flags{}, true, false, make([]row, 2*tableRows)...), "\n"), "it has one header")
+	require.ErrorContains(t, New(Flags{JSON: "name"}, io.Discard, io.Discard).CheckFields(nil), "has no fields to choose")
 }
 
 func TestColorsFollowTheEnvironment(t *testing.T) {

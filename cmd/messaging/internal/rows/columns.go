@@ -93,7 +93,7 @@ func (c *Columns) checkHeader(header []Field) error {
 	}
 	for column := range c.Renamed {
 		if !has(column) {
-			return fmt.Errorf("--map: the file has no column %q", column)
+			return fmt.Errorf("--map COLUMN=NAME: the file has no column %q", column)
 		}
 	}
 	if c.Key != "" && !has(c.Key) {

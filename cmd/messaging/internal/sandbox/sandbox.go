@@ -74,9 +74,8 @@ func Start(cfg Config) (*Sandbox, error) {
 // observe is called before the response is sent.
 func (b *Sandbox) observe(e *fake.Exchange) {
 	withoutCredentials(&e.Request)
-	b.History.Add(e)
+	entry := b.History.Add(e)
 	if b.Config.Log != nil {
-		entry, _ := b.History.Get(e.Number) // the latest is always kept
 		b.Config.Log(entry)
 	}
 }
