@@ -111,20 +111,23 @@ func (c *call[Tx]) purgeNow(ctx context.Context, limit time.Duration) {
 }
 
 // purge removes the remains of erased bodies, and deletes old entries. It returns false if
-// it has to go on.
+// it has to go on, because its time was over after it had deleted some.
 func (o *Outbox[Tx]) purge(ctx context.Context, limit time.Duration) bool {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := o.ledger.Tidy(limited)
+	err, some := o.ledger.Tidy(limited), false
 	for n := maintenanceBatch; err == nil && o.keepSettled > 0 && n >= maintenanceBatch; {
 		if limited.Err() != nil {
 			return false
 		}
 		n, err = o.ledger.Purge(limited, o.keepSettled, maintenanceBatch)
+		some = some || err == nil
 	}
 	switch {
 	case err == nil:
 		o.alarms.purge.Works()
+	case some && limited.Err() != nil:
+		return false
 	case ctx.Err() == nil:
 		o.alarms.purge.Failed(err)
 	}

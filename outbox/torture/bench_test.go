@@ -250,7 +250,7 @@ func TestLimits(t *testing.T) {
 		})
 	}
 	t.Run("enqueue", func(t *testing.T) {
-		compared := ratios(t, 10, "5000x", enqueueing(t, byLoop), enqueueing(t, oursOnPostgres))
+		compared := ratios(t, 10, "20000x", enqueueing(t, byLoop), enqueueing(t, oursOnPostgres))
 		hold(t, "EnqueueTx/s against plain INSERTs/s, in a transaction with an order, 48 connections", compared, atLeast, 0.78)
 	})
 	t.Run("claim", func(t *testing.T) {
