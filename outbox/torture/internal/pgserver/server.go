@@ -97,7 +97,10 @@ func (s *Server) Close() {
 // watch starts a process that stops the server and removes its data when the input of the process
 // ends: at Close, or when this process has ended, even if it was killed.
 func (s *Server) watch() (err error) {
-	s.watcher = s.command("/bin/sh", "-c", `cat; kill -CONT $(head -n 1 data/postmaster.pid); "$0" -D data -m immediate stop; rm -rf "$PWD"`, filepath.Join(s.bin, "pg_ctl"))
+	s.watcher = s.command("/bin/sh", "-c", `cat
+		kill -CONT $(head -n 1 data/postmaster.pid)
+		"$0" -D data -m immediate stop
+		rm -rf "$PWD"`, filepath.Join(s.bin, "pg_ctl"))
 	s.watcher.SysProcAttr.Setsid = true // Ctrl-C is for this process
 	if s.input, err = s.watcher.StdinPipe(); err != nil {
 		return err
