@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -122,6 +123,9 @@ func TestAClosedTerminalEndsARunAsSIGTERMDoesUnlessItIsIgnored(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGHUP to send")
 	}
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP) // so that the program does not inherit that it is ignored, as under nohup
+	defer signal.Stop(handled)
 	for line, want := range map[string]string{
 		"exec messaging outbox run --ledger orders.db":                            `"unclear":0`,
 		"trap '' HUP; exec messaging outbox run --ledger orders.db --until-empty": `"accepted":30,`,
