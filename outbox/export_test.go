@@ -49,6 +49,14 @@ func WithWaits(first, longest time.Duration) Option {
 	}
 }
 
+// WithDeniedWait sets the wait after the first denial.
+func WithDeniedWait(wait time.Duration) Option {
+	return func(c *config) error {
+		c.timing.deniedWait = wait
+		return nil
+	}
+}
+
 // HoldBodies takes room for bodies until release is called, as those of entries that are being
 // sent do.
 func (o *Outbox[Tx]) HoldBodies(bytes int64) (release func()) {

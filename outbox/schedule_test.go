@@ -108,7 +108,7 @@ func TestEntriesAreSentByPriorityAndTheOthersAndTheDeniedGetAnEighth(t *testing.
 	} {
 		t.Run(name, func(t *testing.T) {
 			onBothDatabases(t, func(t *testing.T, db *database) {
-				service, o := db.start(t, outbox.WithInFlight(1))
+				service, o := db.start(t, outbox.WithInFlight(1), outbox.WithDeniedWait(time.Hour))
 				var order []string
 				service.set(func(key string) response {
 					order = append(order, key)
@@ -127,7 +127,7 @@ func TestEntriesAreSentByPriorityAndTheOthersAndTheDeniedGetAnEighth(t *testing.
 					deliverDue(t, o, 24)
 					require.Len(t, order, 24)
 					order = nil
-					db.shift(t, -time.Hour, "not_before") // all are due again
+					db.shift(t, -2*time.Hour, "not_before") // all are due again
 				}
 				addMany("first ", test.first)
 				for range 4 {
