@@ -41,8 +41,8 @@
 //
 // For logs and metrics, [DeliveryOf] returns what happened to the request; see [Delivery]. A
 // 503 does not prove that nothing was done: a gateway can return one after the service has
-// done the work. With the default transport, an attempt that cannot connect never sends
-// anything later.
+// done the work. With the default transport, an attempt that cannot connect has sent
+// nothing, and never will.
 //
 // # Contexts
 //
@@ -99,7 +99,7 @@
 // an object with a boolean success. The statuses 401, 402, 403, 405, 406, 407, 410, 421,
 // 423, 426, 428, 431, 451 and 499 are FixSetup with any body. If the
 // base URL ends in /v1, any 404 is FixSetup. [ErrCustomerNotFound], [ErrEventNotFound] and
-// [ErrEventDiffers] are FixRequest, and so is a 404 with such a body when [Client.Do] reads.
+// [ErrEventDiffers] are FixRequest, and so is a 404 (2) of a read with [Client.Do].
 // Creating an event is FixSetup after any 404, since it refers to no existing
 // record.
 //
@@ -115,7 +115,7 @@
 //
 // With several attempts, a call is accepted if any attempt was, otherwise unknown if any was,
 // otherwise rejected if any was. If the context ends while a call waits to retry,
-// the failure before the wait decides.
+// the row of its last attempt applies.
 //
 // [WithHTTPClient] explains which connection rows apply to your own transport.
 // Which failures are retried may change in a minor version.

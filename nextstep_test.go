@@ -268,7 +268,7 @@ var readmeSteps = map[string][]string{
 	"invalid arguments, refused by a guard, 422, `\"success\": false`, 404 of a trigger or a broadcast": {"invalid arguments",
 		"refused by a guard",
 		"422 with JSON of the service", "422 with other JSON", "2xx with success false", "404 with JSON of the service"},
-	"401, 403, any other 404, such as that of a wrong base URL, no such host, bad certificate": {"401 with JSON of the service",
+	"401, 403, any other 404 (for example, the base URL is wrong), no such host, bad certificate": {"401 with JSON of the service",
 		"403 with HTML", "404 with HTML",
 		"404 with other JSON", "404 of a creation with JSON of the service", "no such host", "bad certificate", "invalid arguments of NewClient"},
 	"a lost response, a timeout, 3xx, 408, 425, most 5xx": {"EOF", "connection reset", "attempt timeout", "408 with HTML",

@@ -1,8 +1,8 @@
 // Package outbox makes sends of package messaging durable. A program changes its data and
 // records the requests to send in one database transaction. A recorded request is called
 // an entry. Workers on one or more machines then send the entries, even after a crash.
-// Each entry is carried out at most once, unless you allow a second time by [Outbox.Resend] or
-// by Repeatable of its [Item], and none is ever silently lost.
+// Each entry is carried out at most once, unless you allow more by [Outbox.Resend] or by
+// Repeatable of its [Item], and none is ever silently lost.
 //
 //	store, err := sqlite.New(ctx, db) // your own *sql.DB
 //	…

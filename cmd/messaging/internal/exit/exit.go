@@ -42,7 +42,7 @@ var Meanings = []struct {
 	{Unexpected, "unexpected",
 		"unexpected: a port cannot be opened, a file cannot be written, a response cannot be read, or wait --count 0 found a request"},
 	{Usage, "usage",
-		"usage: an invalid flag, argument, row or file, not confirmed, or refused before anything was sent"},
+		"usage: an invalid flag, argument, row or file; no confirmation; or a limit or a guard refused it"},
 	{Invalid, "invalid",
 		"invalid content, seed or file of definitions, or the service refused it (400, 409, 422, 404 of a trigger or a broadcast)"},
 	{Denied, "denied", "denied: there is no key, or the service refused it (401, 403)"},
