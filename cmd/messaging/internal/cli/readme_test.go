@@ -26,7 +26,7 @@ func (o *operator) shell(line string) (text string, code int) {
 var recordedSteps = []struct{ line, answer string }{
 	{"messaging sandbox fault answer_lost --op 'send email broadcast'", ""},
 	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv", "y"},
-	{"messaging sandbox wait 'op:send email broadcast' delivery:unknown --after start --json=number,at,effect", ""},
+	{"messaging sandbox wait 'op:send email broadcast' delivery:unknown --after 0 --json=number,at,effect", ""},
 	{"messaging sends resolve SENDID --carried-out --json=operation,delivery", ""},
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -177,7 +178,8 @@ func lookIn(service *profile.Service, p *messaging.Prepared) string {
 	if service.Name != profile.SandboxName {
 		return " (ask a recipient, or look in the dashboard of the service)" + record
 	}
-	return record + "\n  messaging sandbox wait 'op:" + p.Operation() + "' delivery:unknown --after start --json=number,at,effect"
+	return fmt.Sprintf("%s\n  messaging sandbox wait 'op:%s' delivery:unknown --after %d --json=number,at,effect", record, p.Operation(),
+		service.Last)
 }
 
 // request sends a request. A first interrupt does not end it: a send in progress can no

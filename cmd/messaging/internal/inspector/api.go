@@ -29,12 +29,14 @@ type accessBody struct {
 	Started string `json:"started"`
 	Uptime  int64  `json:"uptime_ms"`
 	Seed    string `json:"seed"`
+	Last    int    `json:"last"` // the number of the latest request
 }
 
 func (in *Inspector) access(*http.Request) (any, error) {
 	_, port, _ := net.SplitHostPort(in.box.Addr())
 	return accessBody{APIKey: in.box.APIKey(), Port: port, StartID: in.box.Config.StartID, Seed: in.box.Config.SeedName, PID: os.Getpid(),
-		Started: in.box.Started.UTC().Format(time.RFC3339), Uptime: time.Since(in.box.Started).Milliseconds()}, nil
+		Started: in.box.Started.UTC().Format(time.RFC3339), Uptime: time.Since(in.box.Started).Milliseconds(),
+		Last: in.box.History.State().Last}, nil
 }
 
 const defaultLimit, maxLimit = 100, 200

@@ -50,6 +50,7 @@ type Access struct {
 	StartID string    `json:"start_id"`
 	PID     int       `json:"pid"`
 	Started time.Time `json:"started"`
+	Last    int       `json:"last"` // the number of its latest request
 }
 
 // Access asks a sandbox which one it is.
