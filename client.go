@@ -29,8 +29,8 @@ type Client struct {
 
 // NewClient returns a client for the service at baseURL, such as
 // "https://api.example.com". The base URL must be https unless it is on a loopback
-// address. NewClient sends nothing, and the client reads only the proxy settings from the
-// environment.
+// address. The API key has at least 8 characters. NewClient sends nothing, and the client
+// reads only the proxy settings from the environment.
 //
 // If there is an error, it is a [*ValidationError]. It lists every invalid argument.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {

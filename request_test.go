@@ -1,6 +1,7 @@
 package messaging_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -150,6 +151,13 @@ func TestRequestHead(t *testing.T) {
 func TestLoggerRecords(t *testing.T) {
 	withPath := scripted.Do(messaging.Request{Operation: "delete tag", Method: "DELETE", Path: "/v1/tags/" + scripted.PersonalEmail,
 		Query: url.Values{"by": {scripted.PersonalEmail}}})
+	canceled := func(call scripted.Call) scripted.Call {
+		return func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Second, cancel)
+			return call(ctx, client, opts...)
+		}
+	}
 	tests := []struct {
 		name    string
 		perform scripted.Call
@@ -170,6 +178,15 @@ func TestLoggerRecords(t *testing.T) {
 				`{"level":"DEBUG","operation":"list customers","method":"GET","path":"/v1/customers","attempt":3,"duration":1000000,` +
 					`"delivery":"accepted","status":200}`,
 			}},
+		{"a read that the program canceled is no warning", canceled(scripted.ReadCustomers),
+			[]scripted.Scene{scripted.Connects(scripted.Hangs)}, []string{
+				`{"level":"DEBUG","operation":"list customers","method":"GET","path":"/v1/customers","attempt":1,"duration":1000000000,` +
+					`"delivery":"unknown"}`,
+			}},
+		{"a send that it canceled is one", canceled(scripted.SendBroadcast), []scripted.Scene{scripted.Connects(scripted.Hangs)}, []string{
+			`{"level":"WARN","operation":"send email broadcast","method":"POST","path":"/v1/broadcast/send/email","attempt":1,` +
+				`"duration":1000000000,"delivery":"unknown"}`,
+		}},
 		{"an attempt that never connected was not sent", scripted.SendBroadcast,
 			[]scripted.Scene{scripted.NeverConnects(&net.DNSError{IsNotFound: true})}, []string{
 				`{"level":"WARN","operation":"send email broadcast","method":"POST","path":"/v1/broadcast/send/email","attempt":1,"duration":0,` +

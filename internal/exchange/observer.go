@@ -32,8 +32,8 @@ func (x *Exchange) log(did *Result) {
 	if x.Config.Logger == nil {
 		return
 	}
-	level := slog.LevelDebug
-	if did.failed() {
+	level, reason := slog.LevelDebug, did.Reason()
+	if did.failed() && (reason != "" || !x.Operation.IsRead()) { // it is no failure that the caller canceled a read
 		level = slog.LevelWarn
 	}
 	attributes := []slog.Attr{
@@ -49,7 +49,7 @@ func (x *Exchange) log(did *Result) {
 	if did.StatusCode != 0 {
 		attributes = append(attributes, slog.Int("status", did.StatusCode))
 	}
-	if reason := did.Reason(); reason != "" {
+	if reason != "" {
 		attributes = append(attributes, slog.String("reason", reason))
 	}
 	ctx := x.Context

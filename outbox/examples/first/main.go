@@ -68,5 +68,5 @@ func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[outbox.SQLTx], order
 	return tx.Commit()
 }
 
-// settled logs what became of an entry: accepted, rejected or unclear.
+// settled logs what became of an entry: accepted, rejected or unclear. Counts has those of a killed process too.
 func settled(_ context.Context, e outbox.Entry) { slog.Info("settled", "entry", e) }
