@@ -469,7 +469,7 @@ func TestBodiesOfVersion1NeverChange(t *testing.T) {
 			To: messaging.ToEach(messaging.ToCustomers(ada), messaging.ToSegments("vip")), Schedule: messaging.ScheduleAt(at)}.Prepare,
 		messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()}.Prepare,
 		messaging.EventTriggerParams{EventID: "5eed0000-0000-4000-8000-000000000001", Email: "ada@example.com", Customer: &ada,
-			Values: map[string]any{"order": "A-1", "n": 9007199254740993, "at": at, "ok": true, "none": nil}}.Prepare,
+			Values: map[string]any{"order": "A-1", "n": int64(9007199254740993), "at": at, "ok": true, "none": nil}}.Prepare,
 	} {
 		p, err := prepare()
 		require.NoError(t, err)

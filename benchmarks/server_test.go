@@ -65,7 +65,7 @@ const (
 	numberLength = 12
 )
 
-func numberOf(row int) string { return strconv.Itoa(firstNumber + row) }
+func numberOf(row int) string { return strconv.FormatInt(firstNumber+int64(row), 10) }
 
 // page is a part of a list: at most perPage rows of total, from a row on.
 type page struct {
@@ -91,8 +91,9 @@ func (p page) read(r *http.Request) (page, error) {
 		return p, err
 	}
 	if id := query.Get("cursor") + query.Get("after") + query.Get("starting_after"); id != "" {
-		p.from, err = strconv.Atoi(id[max(0, len(id)-numberLength):])
-		p.from += 1 - firstNumber
+		var number int64
+		number, err = strconv.ParseInt(id[max(0, len(id)-numberLength):], 10, 64)
+		p.from = int(number + 1 - firstNumber)
 	}
 	return p, err
 }
