@@ -62,7 +62,8 @@ func (s *Source) array(r io.Reader) iter.Seq2[Row, error] {
 			_, err = decoder.Token()
 		}
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+			err != nil && err.Error() == "unexpected end of JSON input": // which encoding/json returns with GOEXPERIMENT=jsonv2
 			err = errors.New("the array does not end, so the file is not complete")
 		case err == nil:
 			if _, err = decoder.Token(); err == io.EOF {
