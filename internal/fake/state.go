@@ -112,11 +112,14 @@ func (s *state) Events() []Event { return snapshot(&s.mu, &s.events) }
 // which they were added.
 func (s *state) Transactional() []Extra { return snapshot(&s.mu, &s.messages) }
 
-// Counts returns the numbers of customers, event definitions and transactional messages.
-func (s *state) Counts() (customers, events, messages int) {
+// Counts are the numbers of records.
+type Counts struct{ Customers, Events, Transactional int }
+
+// Counts returns the numbers of records.
+func (s *state) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.customers.all), len(s.events), len(s.messages)
+	return Counts{len(s.customers.all), len(s.events), len(s.messages)}
 }
 
 // Effects returns the broadcasts and triggers that were carried out; see [Exchange.Effect].
