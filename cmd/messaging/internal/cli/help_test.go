@@ -16,6 +16,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
 // invoke runs the program in the process of the test.
@@ -57,6 +58,16 @@ func TestExamplesRun(t *testing.T) {
 			assert.Contains(t, []int{int(exit.Done), int(exit.Drift)}, code, "%s\n%s", line, text)
 		}
 	})
+}
+
+func TestEveryKindOfRecordsHasAListAndAnExport(t *testing.T) {
+	for _, kind := range records.Kinds {
+		for _, path := range [][]string{{strings.TrimSuffix(kind.Name, "s"), "list"}, {"export", kind.Name}} {
+			_, rest, err := newRoot(&settings{}).Find(path)
+			require.NoError(t, err)
+			assert.Empty(t, rest, path)
+		}
+	}
 }
 
 func TestWhatIsNotThereIsRefused(t *testing.T) {
