@@ -21,7 +21,9 @@ type round map[string]testing.BenchmarkResult
 // a second, so only the results of one round are compared, and what counts is the median of the rounds.
 func interleave(t *testing.T, rounds int, benchtime string, benchmarks map[string]func(*testing.B)) []round {
 	t.Helper()
+	before := flag.Lookup("test.benchtime").Value.String()
 	require.NoError(t, flag.Set("test.benchtime", benchtime))
+	defer flag.Set("test.benchtime", before) // what is run with -bench comes later
 	names := slices.Collect(maps.Keys(benchmarks))
 	results := make([]round, rounds)
 	for i := range results {

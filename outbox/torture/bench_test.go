@@ -276,7 +276,9 @@ func hold(t *testing.T, what string, values []float64, sign string, limit float6
 // each round, in order.
 func ratios(t *testing.T, rounds int, benchtime string, one, other func(*testing.B)) []float64 {
 	t.Helper()
+	before := flag.Lookup("test.benchtime").Value.String()
 	must(t, flag.Set("test.benchtime", benchtime))
+	defer flag.Set("test.benchtime", before) // what is run with -bench comes later
 	ratios := make([]float64, rounds)
 	for i := range ratios {
 		first, second := testing.Benchmark(one), testing.Benchmark(other)
