@@ -143,10 +143,11 @@ func WithRateLimiter(limiter Limiter) Option {
 	})
 }
 
-// WithLogger logs one record per attempt: at debug level if the attempt succeeded, or was a
-// read that your program canceled, as a break from a loop does; otherwise as a warning. A record holds the operation, method, path template, status,
-// number of the attempt, duration and delivery, and the reason for a failure, which is
-// one of those listed for [CallResult]. A record holds nothing else.
+// WithLogger logs one record per attempt: at debug level if the attempt succeeded, or was
+// a read that your program canceled, as a break from a loop does; otherwise as a warning.
+// A record holds the operation, method, path template, status, number of the attempt,
+// duration and delivery, and the reason for a failure, which is one of those listed for
+// [CallResult]. A record holds nothing else.
 func WithLogger(logger *slog.Logger) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		switch {
