@@ -23,7 +23,7 @@ func interleave(t *testing.T, rounds int, benchtime string, benchmarks map[strin
 	t.Helper()
 	before := flag.Lookup("test.benchtime").Value.String()
 	require.NoError(t, flag.Set("test.benchtime", benchtime))
-	defer flag.Set("test.benchtime", before) // what is run with -bench comes later
+	defer flag.Set("test.benchtime", before) // for what -bench runs after this
 	names := slices.Collect(maps.Keys(benchmarks))
 	results := make([]round, rounds)
 	for i := range results {

@@ -62,8 +62,9 @@
 // The server validates requests by the rules of the service. Its validation shares no
 // code with the client's. An invalid request changes nothing. Its response has status
 // 422, and lists every problem under the path of the field, such as
-// recipients.0.customers.1.email. If recipients is an object and no
-// list, the path has the 0 too. These are the status codes of the other refused requests:
+// recipients.0.customers.1.email. The path has that 0 even if recipients
+// is an object rather than a list. These are the status codes of the
+// other refused requests:
 //
 //   - 400: the body is incomplete or not a JSON object, or the query is malformed
 //   - 401: the API key is missing or wrong

@@ -278,7 +278,7 @@ func ratios(t *testing.T, rounds int, benchtime string, one, other func(*testing
 	t.Helper()
 	before := flag.Lookup("test.benchtime").Value.String()
 	must(t, flag.Set("test.benchtime", benchtime))
-	defer flag.Set("test.benchtime", before) // what is run with -bench comes later
+	defer flag.Set("test.benchtime", before) // for what -bench runs after this
 	ratios := make([]float64, rounds)
 	for i := range ratios {
 		first, second := testing.Benchmark(one), testing.Benchmark(other)

@@ -179,7 +179,7 @@ func lookIn(service *profile.Service, p *messaging.Prepared) string {
 		return " (ask a recipient, or look in the dashboard of the service)" + record
 	}
 	return fmt.Sprintf("%s\n  messaging sandbox wait 'op:%s' delivery:unknown --after %d --json=number,at,effect", record, p.Operation(),
-		service.Last)
+		service.LastRequest)
 }
 
 // request sends a request. A first interrupt does not end it: a send in progress can no

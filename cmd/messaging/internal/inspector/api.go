@@ -22,21 +22,21 @@ func (in *Inspector) health(*http.Request) (any, error) { return healthBody{true
 // another. It has ports in place of addresses: a program reaches the service by the name
 // by which it has reached the inspector.
 type accessBody struct {
-	APIKey  string `json:"api_key"`
-	Port    string `json:"port"`
-	StartID string `json:"start_id"`
-	PID     int    `json:"pid"`
-	Started string `json:"started"`
-	Uptime  int64  `json:"uptime_ms"`
-	Seed    string `json:"seed"`
-	Last    int    `json:"last"` // the number of the latest request
+	APIKey      string `json:"api_key"`
+	Port        string `json:"port"`
+	StartID     string `json:"start_id"`
+	PID         int    `json:"pid"`
+	Started     string `json:"started"`
+	Uptime      int64  `json:"uptime_ms"`
+	Seed        string `json:"seed"`
+	LastRequest int    `json:"last_request"` // its number
 }
 
 func (in *Inspector) access(*http.Request) (any, error) {
 	_, port, _ := net.SplitHostPort(in.box.Addr())
 	return accessBody{APIKey: in.box.APIKey(), Port: port, StartID: in.box.Config.StartID, Seed: in.box.Config.SeedName, PID: os.Getpid(),
 		Started: in.box.Started.UTC().Format(time.RFC3339), Uptime: time.Since(in.box.Started).Milliseconds(),
-		Last: in.box.History.State().Last}, nil
+		LastRequest: in.box.History.State().Last}, nil
 }
 
 const defaultLimit, maxLimit = 100, 200

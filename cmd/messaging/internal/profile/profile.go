@@ -59,8 +59,8 @@ type Service struct {
 	Host string `json:"-"`
 	// StartID tells one start of a sandbox from another; see Pin. It is "" for other services.
 	StartID string `json:"-"`
-	// Last is the number of the latest request of the built-in profile's sandbox when it was found.
-	Last int `json:"-"`
+	// LastRequest is the number of the latest request to a sandbox when it was found by the built-in profile.
+	LastRequest int `json:"-"`
 	// Account is a fingerprint of the key; see Pin.
 	Account string `json:"-"`
 	// Client calls the service, with its key, its rate and its allowed recipients.
@@ -239,7 +239,7 @@ func ofSandbox(ctx context.Context) (*Service, error) {
 		return nil, exit.With(exit.NotDone, "%s is not a sandbox", box.URL)
 	}
 	s := BuiltIn()
-	s.StartID, s.Last, s.key = found.StartID, found.Last, fixed(found.Key)
+	s.StartID, s.LastRequest, s.key = found.StartID, found.LastRequest, fixed(found.Key)
 	host := box.url.Hostname() // a sandbox listens with both ports on one address
 	if net.ParseIP(host) == nil {
 		host = serviceHost

@@ -45,12 +45,12 @@ func Find(inspector string) (*Running, error) {
 
 // Access is what a sandbox reports of itself.
 type Access struct {
-	Key     string    `json:"api_key"`
-	Port    string    `json:"port"` // of the service
-	StartID string    `json:"start_id"`
-	PID     int       `json:"pid"`
-	Started time.Time `json:"started"`
-	Last    int       `json:"last"` // the number of its latest request
+	Key         string    `json:"api_key"`
+	Port        string    `json:"port"` // of the service
+	StartID     string    `json:"start_id"`
+	PID         int       `json:"pid"`
+	Started     time.Time `json:"started"`
+	LastRequest int       `json:"last_request"` // its number
 }
 
 // Access asks a sandbox which one it is.
